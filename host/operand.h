@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * operand.h - the tensors and arrays of one call, each as sizes, strides and a
+ * place in memory; whether all are there, fit, and overlap nowhere.  Serves
+ * host pointers and cl_mem alike and calls no OpenCL: who resolves a cl_mem
+ * fills in `space`, `begin` and `capacity`.
+ */
+#ifndef CLATTN_HOST_OPERAND_H
+#define CLATTN_HOST_OPERAND_H
+
+#include <stdbool.h>
+
+#include "clattn/clattn.h"
+
+enum operand_place { OPERANDS_ON_HOST, OPERANDS_ON_DEVICE };
+
+typedef struct operand {
+    const char *name; /* as the args struct calls it: "q", "key_lengths" */
+    bool output;
+    bool wanted;         /* the descriptor asks for it */
+    bool array;          /* int32 array: on the device mem or host will do */
+    size_t element;      /* bytes of an element */
+    size_t size[4];      /* (b, h, row, column); any may be 0 */
+    size_t stride[4];    /* in elements, last 1 */
+    clattn_input at;     /* what the call brought */
+    const void *space;   /* what `begin` counts from: NULL for host memory, else
+                            the outermost cl_mem */
+    size_t begin;        /* byte of the first element */
+    size_t capacity;     /* bytes of that memory; SIZE_MAX where unknown */
+} operand;
+
+enum { MAX_OPERANDS = 24 };
+
+/* Elements from the first to the last, both included; 0 if there is none. */
+size_t operand_span(const operand *op);
+
+/* List the operands of a call in the order of the args struct; returns how
+   many.  `args` has been taken with problem_take_struct.  For on-host places
+   space, begin and capacity are filled in. */
+size_t operands_of_attention(operand list[MAX_OPERANDS],
+    const clattn_attention *complete, const clattn_attention_args *args);
+size_t operands_of_linear(operand list[MAX_OPERANDS],
+    const clattn_linear *complete, const clattn_linear_args *args);
+/* `inner` is args->attention taken, or zeros where that was NULL; given is the
+   caller's layer, which tells whether Ek and Ev were set. */
+size_t operands_of_layer(operand list[MAX_OPERANDS],
+    const clattn_layer *complete, const clattn_layer *given,
+    const clattn_layer_args *args, const clattn_attention_args *inner);
+
+/*
+ * Each wanted operand with elements is given, none unwanted is; host places
+ * have no mem and device places no host pointer (arrays: one of the two);
+ * each fits its capacity; no output overlaps another operand, except that
+ * tensors of equal strides may interleave.  The message names operand, value
+ * and limit.
+ */
+clattn_status operands_check(const operand *list, size_t count,
+    enum operand_place place, clattn_error *error);
+
+/* The values of those int32 arrays that lie in host memory: lengths within 0
+   and Lq or Lk, starts ascending and within the rows, query items apart. */
+clattn_status operands_check_arrays(const clattn_attention *complete,
+    const clattn_attention_args *args, clattn_error *error);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * suite.h - the main of every test program.
+ */
+#ifndef CLATTN_TESTS_SUITE_H
+#define CLATTN_TESTS_SUITE_H
+
+#include <check.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Run the suite, print its totals, free it; what main returns.  `uses_opencl`
+   keeps all tests in one process: a driver's threads do not survive a fork. */
+int suite_main(Suite *suite, int uses_opencl);
+
+#endif
