@@ -8,17 +8,18 @@
 #include "clattn/clattn.h"
 
 #ifdef __GNUC__
-#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(format, first) \
+    __attribute__((format(printf, format, first)))
 #else
 #define PRINTF_LIKE(format, first)
 #endif
 
 /* Run `call`; on failure remember its status and leave through cleanup. */
-#define TRY(call)                                                              \
-    do {                                                                       \
-        status = (call);                                                       \
-        if (status != CLATTN_OK)                                               \
-            goto cleanup;                                                      \
+#define TRY(call)                \
+    do {                         \
+        status = (call);         \
+        if (status != CLATTN_OK) \
+            goto cleanup;        \
     } while (0)
 
 /* CLATTN_OK, with an empty message.  error may be NULL, here and below. */

@@ -12,24 +12,29 @@
 
 #include "clattn/clattn.h"
 
-enum operand_place { OPERANDS_ON_HOST, OPERANDS_ON_DEVICE };
+enum operand_place {
+    OPERANDS_ON_HOST,
+    OPERANDS_ON_DEVICE
+};
 
 typedef struct operand {
     const char *name; /* as the args struct calls it: "q", "key_lengths" */
     bool output;
-    bool wanted;         /* the descriptor asks for it */
-    bool array;          /* int32 array: on the device mem or host will do */
-    size_t element;      /* bytes of an element */
-    size_t size[4];      /* (b, h, row, column); any may be 0 */
-    size_t stride[4];    /* in elements, last 1 */
-    clattn_input at;     /* what the call brought */
-    const void *space;   /* what `begin` counts from: NULL for host memory, else
+    bool wanted;       /* the descriptor asks for it */
+    bool array;        /* int32 array: on the device mem or host will do */
+    size_t element;    /* bytes of an element */
+    size_t size[4];    /* (b, h, row, column); any may be 0 */
+    size_t stride[4];  /* in elements, last 1 */
+    clattn_input at;   /* what the call brought */
+    const void *space; /* what `begin` counts from: NULL for host memory, else
                             the outermost cl_mem */
-    size_t begin;        /* byte of the first element */
-    size_t capacity;     /* bytes of that memory; SIZE_MAX where unknown */
+    size_t begin;      /* byte of the first element */
+    size_t capacity;   /* bytes of that memory; SIZE_MAX where unknown */
 } operand;
 
-enum { MAX_OPERANDS = 24 };
+enum {
+    MAX_OPERANDS = 24
+};
 
 /* Elements from the first to the last, both included; 0 if there is none. */
 size_t operand_span(const operand *op);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * npy.h - arrays in numpy's .npy files, versions 1 to 3.  Format:
+ * numpy.lib.format in numpy's reference.
+ */
+#ifndef CLATTN_CLI_NPY_H
+#define CLATTN_CLI_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "failure.h"
+
+enum {
+    NPY_MAX_RANK = 8
+};
+
+/* An array in C order and native byte order, whatever the file had. */
+typedef struct npy_array {
+    size_t rank;
+    size_t size[NPY_MAX_RANK];
+    size_t count;  /* elements: the product of the sizes, 1 for rank 0 */
+    int32_t dtype; /* a clattn_dtype (F32, F16, BF16, F64, BOOL) or, for whole
+                      numbers, 0: read them with npy_read_int32 */
+    void *data;
+} npy_array;
+
+/* How 2-byte elements that numpy has no name for (V2) or that are unsigned
+   integers (u2) are to be taken. */
+enum npy_two_bytes {
+    NPY_NO_BF16,
+    NPY_AS_BF16
+};
+
+/*
+ * Read f2, f4, f8, bool, and bf16 where told so.  V2 and u2 without being told
+ * are refused with a hint at `--read-bf16`.  Big-endian and Fortran order are
+ * converted.  Sizes are checked against the file's before anything is
+ * allocated.  On false *array is empty and needs no freeing.
+ */
+bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
+    failure *f);
+
+/* Read whole numbers of any width (i1 to i8, u1 to u8) that fit an int32;
+   *values is the caller's to free.  Any rank, count elements. */
+bool npy_read_int32(
+    int32_t **values, size_t *count, const char *path, failure *f);
+
+/* Convert to f32 in place (from F16, BF16, F64); anything else is refused with
+   `path` in the message. */
+bool npy_to_f32(npy_array *array, const char *path, failure *f);
+
+void npy_free(npy_array *array); /* empty afterwards; NULL is a no-op */
+
+/* Write version 1.0, little-endian, C order, under a temporary name in the same
+   folder, then rename: see output_file.h.  dtype: F32, F16, F64. */
+bool npy_write(const char *path, const void *data, int32_t dtype, size_t rank,
+    const size_t *size, failure *f);
+
+/* "(2, 14, 384)", for messages; text holds at least 200 bytes. */
+const char *npy_shape_text(char *text, size_t rank, const size_t *size);
+
+#endif
