@@ -8,10 +8,9 @@
 #include "clattn/clattn.h"
 
 #ifdef __GNUC__
-#define PRINTF_LIKE(format, first) \
-    __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, format, first)))
 #else
-#define PRINTF_LIKE(format, first)
+#define PRINTF_LIKE(text, first)
 #endif
 
 /* Run `call`; on failure remember its status and leave through cleanup. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * system.h - everything the library asks of the operating system: environment,
+ * process, locks, files, standard error.
+ */
+#ifndef CLATTN_HOST_SYSTEM_H
+#define CLATTN_HOST_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The library's whole environment, read at once. */
+typedef struct environment {
+    char device[256];     /* CLATTN_DEVICE: a device spec */
+    char kernel[64];      /* CLATTN_KERNEL: row or path to take */
+    char disable[256];    /* CLATTN_DISABLE: rows or paths not to take */
+    char kernel_dir[512]; /* CLATTN_KERNEL_DIR: sources instead of ours */
+    bool verbose;         /* CLATTN_VERBOSE: set, and neither empty nor 0 */
+    uint64_t launch_work; /* CLATTN_TUNING launch_work=N; 0: not given */
+} environment;
+
+/* What is unset, or too long for its field, is empty; nothing is read in a
+   set-user-id process.  A CLATTN_TUNING that makes no sense is ignored. */
+void environment_read(environment *env);
+
+/*
+ * A driver's threads and locks do not survive fork().  The first call marks
+ * this process as the one that uses OpenCL; in a child of a marked process the
+ * answer is false from then on.
+ */
+bool process_may_use_opencl(void);
+
+typedef struct system_lock system_lock;
+system_lock *system_lock_create(void); /* NULL: no memory */
+void system_lock_destroy(system_lock *lock);
+void system_lock_take(system_lock *lock);
+void system_lock_release(system_lock *lock);
+
+/* The text of a file with a final 0; NULL if it cannot be read.  The caller
+   frees it. */
+char *system_read_file(const char *directory, const char *name);
+
+/* One line on standard error. */
+void system_print_line(const char *text);
+
+#endif
