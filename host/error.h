@@ -8,7 +8,7 @@
 #include "clattn/clattn.h"
 
 #ifdef __GNUC__
-#define PRINTF_LIKE(text, first) __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #else
 #define PRINTF_LIKE(text, first)
 #endif
