@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call.c - one enqueue: its plan, queue and operands checked, host arrays and
+ * workspace in place; what all X_enqueue have in common.
+ */
+#include "call.h"
+
+#include <string.h>
+
+#include "error.h"
+
+enum {
+    WORKSPACE_ALIGNMENT = 64
+};
+
+static clattn_status check_queue(
+    const clattn_context *ctx, cl_command_queue queue, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_context cl = NULL;
+    cl_device_id device = NULL;
+
+    if (!queue)
+        return error_set(error, CLATTN_INVALID, "queue is NULL");
+    TRY(error_check_cl(error,
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof cl, &cl, NULL),
+        "clGetCommandQueueInfo(CL_QUEUE_CONTEXT)"));
+    TRY(error_check_cl(error,
+        clGetCommandQueueInfo(
+            queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL),
+        "clGetCommandQueueInfo(CL_QUEUE_DEVICE)"));
+    if (cl != ctx->cl || device != ctx->device)
+        status = error_set(error, CLATTN_INVALID,
+            "queue is of another %s than the plan",
+            cl != ctx->cl ? "context" : "device");
+
+cleanup:
+    return status;
+}
+
+clattn_status call_begin(call *c, const clattn_plan *plan,
+    enum operation operation, cl_command_queue queue, cl_uint num_wait,
+    const cl_event *wait_list, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    memset(c, 0, sizeof *c);
+    error_none(error);
+    if (!plan)
+        return error_set(error, CLATTN_INVALID, "plan is NULL");
+    if (plan->operation != operation)
+        return error_set(error, CLATTN_INVALID, "plan is one of %s, not of %s",
+            operation_name(plan->operation), operation_name(operation));
+    TRY(context_check(plan->ctx, error));
+    TRY(check_queue(plan->ctx, queue, error));
+    if ((num_wait > 0) != (wait_list != NULL))
+        return error_set(error, CLATTN_INVALID,
+            "num_wait is %u, but wait_list is %sNULL", (unsigned)num_wait,
+            wait_list ? "not " : "");
+    c->plan = plan;
+    c->chain.queue = queue;
+    c->chain.num_wait = num_wait;
+    c->chain.wait_list = wait_list;
+
+cleanup:
+    return status;
+}
+
+#define QUERY(mem, what, to)                                    \
+    error_check_cl(error,                                       \
+        clGetMemObjectInfo(mem, what, sizeof(to), &(to), NULL), \
+        "clGetMemObjectInfo(" #what ")")
+
+/* Where a cl_mem begins within the buffer that owns the memory. */
+static clattn_status resolve(
+    operand *op, const clattn_context *ctx, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_context cl = NULL;
+    cl_mem parent = NULL;
+    size_t bytes = 0, begin = 0;
+
+    if (!op->at.mem) { /* a host array, or not given */
+        op->space = NULL;
+        op->begin =
+            (size_t)(uintptr_t)op->at.host + op->at.offset * op->element;
+        op->capacity = SIZE_MAX;
+        return CLATTN_OK;
+    }
+    TRY(QUERY(op->at.mem, CL_MEM_CONTEXT, cl));
+    if (cl != ctx->cl) {
+        status = error_set(error, CLATTN_INVALID,
+            "%s is a buffer of another context than the plan", op->name);
+        goto cleanup;
+    }
+    TRY(QUERY(op->at.mem, CL_MEM_SIZE, bytes));
+    TRY(QUERY(op->at.mem, CL_MEM_ASSOCIATED_MEMOBJECT, parent));
+    if (parent)
+        TRY(QUERY(op->at.mem, CL_MEM_OFFSET, begin));
+    op->space = parent ? (const void *)parent : (const void *)op->at.mem;
+    op->capacity = begin + bytes;
+    /* Saturated: an offset past everything fits nowhere and is refused. */
+    op->begin = op->at.offset > (SIZE_MAX - begin) / op->element
+                    ? SIZE_MAX
+                    : begin + op->at.offset * op->element;
+
+cleanup:
+    return status;
+}
+
+static operand workspace_operand(const call *c, const clattn_output *given)
+{
+    operand op = {
+        .name = "workspace",
+        .output = true,
+        .wanted = true,
+        .element = 1,
+        .size = {1, 1, 1, c->plan->workspace_bytes},
+        .stride = {0, 0, 0, 1},
+    };
+    op.at.mem = given->mem;
+    op.at.host = given->host;
+    op.at.offset = given->offset;
+    return op;
+}
+
+clattn_status call_check(
+    call *c, const clattn_output *workspace, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    if (workspace->mem || workspace->host)
+        c->list[c->count++] = workspace_operand(c, workspace);
+    if (workspace->offset % WORKSPACE_ALIGNMENT != 0)
+        return error_set(error, CLATTN_INVALID,
+            "workspace.offset is %zu bytes, but must be a multiple of %d",
+            workspace->offset, WORKSPACE_ALIGNMENT);
+    for (size_t i = 0; i < c->count; ++i)
+        TRY(resolve(&c->list[i], c->plan->ctx, error));
+    TRY(operands_check(c->list, c->count, OPERANDS_ON_DEVICE, error));
+    c->workspace = (region){workspace->mem, workspace->offset};
+
+cleanup:
+    return status;
+}
+
+clattn_status call_buffer(cl_mem *out, call *c, cl_mem_flags flags,
+    size_t bytes, const void *content, clattn_error *error)
+{
+    cl_int code = CL_SUCCESS;
+    /* OpenCL only reads it: its type is not const for CL_MEM_USE_HOST_PTR. */
+    void *host = (void *)(uintptr_t)content;
+    const cl_mem mem =
+        clCreateBuffer(c->plan->ctx->cl, flags, bytes, host, &code);
+    if (code != CL_SUCCESS)
+        return error_check_cl(error, code, "clCreateBuffer");
+    c->made[c->n_made++] = mem;
+    *out = mem;
+    return CLATTN_OK;
+}
+
+clattn_status call_prepare(call *c, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    for (size_t i = 0; i < c->count; ++i) {
+        operand *op = &c->list[i];
+        const size_t bytes = operand_span(op) * op->element;
+        if (!op->array || !op->at.host || bytes == 0)
+            continue;
+        const char *first =
+            (const char *)op->at.host + op->at.offset * op->element;
+        TRY(call_buffer(&op->at.mem, c, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+            bytes, first, error));
+        op->at.offset = 0;
+    }
+    if (!c->workspace.mem && c->plan->workspace_bytes > 0)
+        TRY(call_buffer(&c->workspace.mem, c,
+            CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS, c->plan->workspace_bytes,
+            NULL, error));
+
+cleanup:
+    return status;
+}
+
+region call_region(const call *c, const char *name)
+{
+    for (size_t i = 0; i < c->count; ++i)
+        if (strcmp(c->list[i].name, name) == 0)
+            return (region){c->list[i].at.mem, c->list[i].at.offset};
+    return (region){NULL, 0};
+}
+
+attention_regions call_attention_regions(const call *c)
+{
+    return (attention_regions){
+        .q = call_region(c, "q"),
+        .k = call_region(c, "k"),
+        .v = call_region(c, "v"),
+        .out = call_region(c, "out"),
+        .lse = call_region(c, "lse"),
+        .scores = call_region(c, "weights"),
+        .lengths = call_region(c, "key_lengths"),
+        .diagonals = call_region(c, "diagonal_offsets"),
+    };
+}
+
+region call_scratch(const call *c, size_t offset_bytes)
+{
+    return (region){
+        c->workspace.mem, (c->workspace.offset + offset_bytes) / sizeof(float)};
+}
+
+void call_end(call *c)
+{
+    chain_drop(&c->chain);
+    for (size_t i = 0; i < c->n_made; ++i)
+        clReleaseMemObject(c->made[i]);
+    c->n_made = 0;
+}

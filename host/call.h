@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call.h - one enqueue: its plan, queue and operands checked, host arrays and
+ * workspace in place; what all X_enqueue have in common.
+ */
+#ifndef CLATTN_HOST_CALL_H
+#define CLATTN_HOST_CALL_H
+
+#include "chain.h"
+#include "operand.h"
+#include "planned.h"
+
+typedef struct call {
+    const clattn_plan *plan;
+    chain chain;
+    operand list[MAX_OPERANDS];
+    size_t count;
+    cl_mem made[MAX_OPERANDS]; /* released when the call ends: OpenCL keeps
+                                  them until the work is done */
+    size_t n_made;
+    region workspace; /* offset in bytes */
+} call;
+
+/* The plan is of this operation, the queue of its context and device, the wait
+   list in order. */
+clattn_status call_begin(call *c, const clattn_plan *plan,
+    enum operation operation, cl_command_queue queue, cl_uint num_wait,
+    const cl_event *wait_list, clattn_error *error);
+
+/* c->list[c->count] has been filled: add the workspace, resolve and check. */
+clattn_status call_check(
+    call *c, const clattn_output *workspace, clattn_error *error);
+
+/* Put host arrays into buffers, and make a workspace if none was given. */
+clattn_status call_prepare(call *c, clattn_error *error);
+
+/* A buffer that is released when the call ends. */
+clattn_status call_buffer(cl_mem *out, call *c, cl_mem_flags flags,
+    size_t bytes, const void *content, clattn_error *error);
+
+/* Where the operand of that name lies; nowhere if it was not given. */
+region call_region(const call *c, const char *name);
+
+/* All of an attention's, but scores: those in the weights output if there is
+   one, else nowhere yet. */
+attention_regions call_attention_regions(const call *c);
+
+/* A part of the workspace as a region of f32 elements. */
+region call_scratch(const call *c, size_t offset_bytes);
+
+void call_end(call *c);
+
+#endif

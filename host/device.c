@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * device.c - asking OpenCL for platforms, devices and their limits.
+ */
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "system.h"
+
+/*
+ * Groups of one launch: x as far as a signed 32-bit count goes, y and z as far
+ * as CUDA's grids go, which NVIDIA's OpenCL maps to; no query tells them.
+ */
+static const size_t MAX_GROUPS[3] = {0x7fffffff, 0xffff, 0xffff};
+
+/* Known faults that no query tells; all parts of a row must match. */
+static const struct {
+    const char *platform, *name;
+    size_t max_iterations;
+    const char *note;
+} FAULTS[] = {
+    /* LP_MAX_TGSI_LOOP_ITERATIONS of Mesa; seen with 22.3.6 */
+    {"rusticl", "llvmpipe", 65535,
+        "loops of a work-item end after 65,535 passes in all, silently; "
+        "launches are split to stay below"},
+};
+
+static const char *fault_note(const device_facts *facts, size_t *iterations)
+{
+    for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; ++i) {
+        if (strstr(facts->platform, FAULTS[i].platform) &&
+            strstr(facts->name, FAULTS[i].name)) {
+            *iterations = FAULTS[i].max_iterations;
+            return FAULTS[i].note;
+        }
+    }
+    *iterations = 0;
+    return "";
+}
+
+/* A query's text, cut to fit and without surrounding blanks; "" on failure. */
+static void query_text(
+    cl_device_id id, cl_device_info what, char *text, size_t capacity)
+{
+    char all[1024] = "";
+    if (clGetDeviceInfo(id, what, sizeof all, all, NULL) != CL_SUCCESS)
+        all[0] = '\0';
+    all[sizeof all - 1] = '\0';
+    const char *begin = all + strspn(all, " \t");
+    size_t length = strlen(begin);
+    while (length > 0 && strchr(" \t\n", begin[length - 1]))
+        --length;
+    snprintf(text, capacity, "%.*s", (int)length, begin);
+}
+
+#define QUERY(id, what, to)                                                   \
+    error_check_cl(error, clGetDeviceInfo(id, what, sizeof(to), &(to), NULL), \
+        "clGetDeviceInfo(" #what ")")
+
+static const char *kind_text(cl_device_type type)
+{
+    if (type & CL_DEVICE_TYPE_GPU)
+        return "gpu";
+    if (type & CL_DEVICE_TYPE_ACCELERATOR)
+        return "accelerator";
+    return type & CL_DEVICE_TYPE_CPU ? "cpu" : "other";
+}
+
+static clattn_status query_facts(
+    cl_device_id id, device_facts *facts, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_device_type type = 0;
+    cl_platform_id platform = NULL;
+    cl_uint units = 0, clock = 0;
+    cl_ulong bytes = 0;
+    cl_bool unified = CL_FALSE;
+    size_t iterations = 0;
+
+    memset(facts, 0, sizeof *facts);
+    TRY(QUERY(id, CL_DEVICE_TYPE, type));
+    TRY(QUERY(id, CL_DEVICE_PLATFORM, platform));
+    TRY(QUERY(id, CL_DEVICE_MAX_COMPUTE_UNITS, units));
+    TRY(QUERY(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, clock));
+    TRY(QUERY(id, CL_DEVICE_GLOBAL_MEM_SIZE, bytes));
+    TRY(QUERY(id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified));
+
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof facts->platform - 1,
+        facts->platform, NULL);
+    query_text(id, CL_DEVICE_NAME, facts->name, sizeof facts->name);
+    strcpy(facts->kind, kind_text(type));
+    facts->global_bytes = bytes;
+    facts->speed = (uint64_t)units * (clock > 0 ? clock : 1);
+    facts->unified_memory = unified == CL_TRUE;
+    facts->faulty = fault_note(facts, &iterations)[0] != '\0';
+
+cleanup:
+    return status;
+}
+
+static size_t to_size(cl_ulong value)
+{
+    return value < SIZE_MAX ? (size_t)value : SIZE_MAX;
+}
+
+static clattn_status query_limits(cl_device_id id, device_limits *limits,
+    const device_facts *facts, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_ulong local = 0, buffer = 0;
+    cl_uint width = 0, address_bits = 0;
+    size_t dims[16] = {0};
+
+    memset(limits, 0, sizeof *limits);
+    TRY(QUERY(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, limits->max_group));
+    TRY(QUERY(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, dims));
+    TRY(QUERY(id, CL_DEVICE_LOCAL_MEM_SIZE, local));
+    TRY(QUERY(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, buffer));
+    TRY(QUERY(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, width));
+    TRY(QUERY(id, CL_DEVICE_ADDRESS_BITS, address_bits));
+
+    memcpy(limits->max_group_dim, dims, sizeof limits->max_group_dim);
+    memcpy(limits->max_groups, MAX_GROUPS, sizeof limits->max_groups);
+    limits->max_items =
+        address_bits < 64 ? to_size(0xffffffffu) : to_size(CL_ULONG_MAX);
+    limits->local_bytes = to_size(local);
+    limits->max_buffer_bytes = to_size(buffer);
+    limits->native_width = width > 0 ? width : 1;
+    fault_note(facts, &limits->max_iterations);
+
+cleanup:
+    return status;
+}
+
+clattn_status device_query(cl_device_id id, device_limits *limits,
+    device_facts *facts, clattn_error *error)
+{
+    device_facts own;
+    clattn_status status = query_facts(id, facts ? facts : &own, error);
+    if (status == CLATTN_OK && limits)
+        status = query_limits(id, limits, facts ? facts : &own, error);
+    return status;
+}
+
+static cl_uint platform_devices(
+    cl_platform_id platform, cl_device_id *ids, cl_uint room)
+{
+    cl_uint count = 0;
+    const cl_int code =
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, ids, &count);
+    return code == CL_SUCCESS ? count : 0; /* a broken one is passed over */
+}
+
+static clattn_status list_platforms(
+    cl_platform_id **platforms, cl_uint *count, clattn_error *error)
+{
+    *platforms = NULL;
+    *count = 0;
+    if (!process_may_use_opencl())
+        return error_set(error, CLATTN_FORKED,
+            "this process was forked from one that used OpenCL, whose driver "
+            "does not work here; fork before the first use, or use exec");
+    /* The loader answers CL_PLATFORM_NOT_FOUND_KHR where there are none. */
+    if (clGetPlatformIDs(0, NULL, count) != CL_SUCCESS || *count == 0) {
+        *count = 0;
+        return CLATTN_OK;
+    }
+    *platforms = calloc(*count, sizeof **platforms);
+    if (!*platforms)
+        return error_set(error, CLATTN_NO_MEMORY,
+            "no memory for a list of %u platforms", (unsigned)*count);
+    return error_check_cl(
+        error, clGetPlatformIDs(*count, *platforms, NULL), "clGetPlatformIDs");
+}
+
+/* Append a platform's devices whose facts can be read. */
+static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
+    device_facts **facts, size_t *count, clattn_error *error)
+{
+    const cl_uint more = platform_devices(platform, NULL, 0);
+    if (more == 0)
+        return CLATTN_OK;
+    cl_device_id *all_ids = realloc(*ids, (*count + more) * sizeof **ids);
+    if (all_ids)
+        *ids = all_ids;
+    device_facts *all = realloc(*facts, (*count + more) * sizeof **facts);
+    if (all)
+        *facts = all;
+    if (!all_ids || !all)
+        return error_set(error, CLATTN_NO_MEMORY,
+            "no memory for a list of %zu devices", *count + more);
+
+    const cl_uint got = platform_devices(platform, *ids + *count, more);
+    size_t kept = *count;
+    for (cl_uint i = 0; i < got && i < more; ++i) {
+        (*ids)[kept] = (*ids)[*count + i];
+        if (query_facts((*ids)[kept], &(*facts)[kept], NULL) == CLATTN_OK)
+            ++kept;
+    }
+    *count = kept;
+    return CLATTN_OK;
+}
+
+clattn_status device_list(cl_device_id **ids, device_facts **facts,
+    size_t *count, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_platform_id *platforms = NULL;
+    cl_uint n_platforms = 0;
+
+    *ids = NULL;
+    *facts = NULL;
+    *count = 0;
+    TRY(list_platforms(&platforms, &n_platforms, error));
+    for (cl_uint i = 0; i < n_platforms; ++i)
+        TRY(append_devices(platforms[i], ids, facts, count, error));
+
+cleanup:
+    free(platforms);
+    if (status != CLATTN_OK) {
+        free(*ids);
+        free(*facts);
+        *ids = NULL;
+        *facts = NULL;
+        *count = 0;
+    }
+    return status;
+}
+
+clattn_status clattn_device_count(size_t *count, clattn_error *error)
+{
+    cl_device_id *ids = NULL;
+    device_facts *facts = NULL;
+    error_none(error);
+    if (!count)
+        return error_set(error, CLATTN_INVALID, "count is NULL");
+    const clattn_status status = device_list(&ids, &facts, count, error);
+    free(ids);
+    free(facts);
+    return status;
+}
+
+/* All but struct_size, is_default and what the caller's struct lacks. */
+static clattn_status describe(clattn_device *device, cl_device_id id,
+    const device_facts *facts, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    device_limits limits;
+    size_t iterations = 0;
+    cl_uint units = 0, clock = 0;
+
+    TRY(query_limits(id, &limits, facts, error));
+    TRY(QUERY(id, CL_DEVICE_MAX_COMPUTE_UNITS, units));
+    TRY(QUERY(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, clock));
+    device->id = id;
+    device->global_bytes = facts->global_bytes;
+    device->max_buffer_bytes = limits.max_buffer_bytes;
+    device->local_bytes = limits.local_bytes;
+    device->max_group = limits.max_group;
+    device->compute_units = units;
+    device->clock_mhz = clock;
+    device->native_width = (uint32_t)limits.native_width;
+    device->unified_memory = facts->unified_memory;
+    strcpy(device->kind, facts->kind);
+    strcpy(device->platform, facts->platform);
+    strcpy(device->name, facts->name);
+    query_text(id, CL_DEVICE_VENDOR, device->vendor, sizeof device->vendor);
+    query_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
+    query_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
+    query_text(id, CL_DEVICE_OPENCL_C_VERSION, device->c_version,
+        sizeof device->c_version);
+    snprintf(device->note, sizeof device->note, "%s",
+        fault_note(facts, &iterations));
+
+cleanup:
+    return status;
+}
+
+clattn_status clattn_device_get(
+    clattn_device *device, size_t index, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_device_id *ids = NULL;
+    device_facts *facts = NULL;
+    size_t count = 0, best = 0;
+    environment env;
+    clattn_device full;
+
+    error_none(error);
+    if (!device)
+        return error_set(error, CLATTN_INVALID, "device is NULL");
+    if (device->struct_size < sizeof full)
+        return error_set(error, CLATTN_INVALID,
+            "device.struct_size is %zu, but at least %zu is needed",
+            device->struct_size, sizeof full);
+    TRY(device_list(&ids, &facts, &count, error));
+    if (index >= count) {
+        status = error_set(error, CLATTN_NO_DEVICE,
+            "device index is %zu, but there are %zu devices", index, count);
+        goto cleanup;
+    }
+
+    memset(&full, 0, sizeof full);
+    full.struct_size = device->struct_size;
+    TRY(describe(&full, ids[index], &facts[index], error));
+    environment_read(&env);
+    full.is_default =
+        device_choose(&best, facts, count, env.device, NULL) == CLATTN_OK &&
+        best == index;
+    *device = full;
+
+cleanup:
+    free(ids);
+    free(facts);
+    return status;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * program.c - (kernel, options) -> built kernel, each built once per context
+ * and kept for its life; and the log of the last build that failed.
+ */
+#include "program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "error.h"
+#include "source.h"
+
+/*
+ * 1.2 is the baseline that every device takes.  No math options: they make
+ * -inf and NaN undefined, and hidden keys need both.
+ */
+#define BASE_OPTIONS "-cl-std=CL1.2"
+
+typedef struct cached_kernel {
+    struct cached_kernel *next;
+    kernel_need need;
+    built_kernel built;
+} cached_kernel;
+
+struct program_cache {
+    system_lock *lock; /* of all that follows, held while building */
+    cached_kernel *kernels;
+    char *log; /* of the last build that failed; NULL: none did */
+};
+
+clattn_status program_cache_create(program_cache **out, clattn_error *error)
+{
+    program_cache *cache = calloc(1, sizeof *cache);
+    system_lock *lock = system_lock_create();
+    if (!cache || !lock) {
+        free(cache);
+        system_lock_destroy(lock);
+        return error_set(
+            error, CLATTN_NO_MEMORY, "no memory for a program cache");
+    }
+    cache->lock = lock;
+    *out = cache;
+    return CLATTN_OK;
+}
+
+static void cached_kernel_destroy(cached_kernel *entry)
+{
+    if (!entry)
+        return;
+    if (entry->built.kernel)
+        clReleaseKernel(entry->built.kernel);
+    system_lock_destroy(entry->built.lock);
+    free(entry);
+}
+
+void program_cache_destroy(program_cache *cache)
+{
+    if (!cache)
+        return;
+    while (cache->kernels) {
+        cached_kernel *entry = cache->kernels;
+        cache->kernels = entry->next;
+        cached_kernel_destroy(entry);
+    }
+    free(cache->log);
+    system_lock_destroy(cache->lock);
+    free(cache);
+}
+
+size_t program_cache_log(program_cache *cache, char *text, size_t capacity)
+{
+    system_lock_take(cache->lock);
+    const char *log = cache->log ? cache->log : "";
+    const size_t bytes = strlen(log) + 1;
+    if (capacity > 0)
+        snprintf(text, capacity, "%s", log);
+    system_lock_release(cache->lock);
+    return bytes;
+}
+
+/* NULL if there is none or no memory for it. */
+static char *read_log(cl_program program, cl_device_id device)
+{
+    size_t bytes = 0;
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+            &bytes) != CL_SUCCESS)
+        return NULL;
+    char *log = calloc(1, bytes + 1);
+    if (log && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG,
+                   bytes, log, NULL) != CL_SUCCESS)
+        log[0] = '\0';
+    return log;
+}
+
+/* The first line of a log that says error, else its first line, cut. */
+static void first_error(char *text, size_t capacity, const char *log)
+{
+    const char *at = log ? strstr(log, "error") : NULL;
+    while (at && at > log && at[-1] != '\n')
+        --at;
+    if (!at)
+        at = log ? log : "";
+    const size_t length = strcspn(at, "\n");
+    snprintf(text, capacity, "%.*s", (int)(length < 200 ? length : 200), at);
+}
+
+static clattn_status build_failed(clattn_context *ctx, cl_program program,
+    const kernel_need *need, cl_int code, clattn_error *error)
+{
+    char *log = read_log(program, ctx->device);
+    char line[201];
+    first_error(line, sizeof line, log);
+    error_set(error, CLATTN_BUILD_FAILED,
+        "%s.cl with '" BASE_OPTIONS " %s' did not compile on %.100s: %s (%d)"
+        "%s%s",
+        need->name, need->options, ctx->facts.name, error_cl_name(code), code,
+        line[0] ? "; " : ", and the log is empty", line);
+    if (error)
+        error->cl_code = code;
+    context_log(ctx, "build of %s.cl failed:\n%s", need->name, log ? log : "");
+    free(ctx->programs->log);
+    ctx->programs->log = log;
+    return CLATTN_BUILD_FAILED;
+}
+
+static clattn_status build_program(cl_program *out, clattn_context *ctx,
+    const kernel_need *need, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_program program = NULL;
+    char *source = NULL;
+    char file[64], options[160];
+    cl_int code = CL_SUCCESS;
+
+    snprintf(file, sizeof file, "%s.cl", need->name);
+    snprintf(options, sizeof options, BASE_OPTIONS " %s", need->options);
+    TRY(source_assemble(&source, file, ctx->env.kernel_dir, error));
+    const char *text = source;
+    program = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &code);
+    TRY(error_check_cl(error, code, "clCreateProgramWithSource"));
+    code = clBuildProgram(program, 1, &ctx->device, options, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        status = build_failed(ctx, program, need, code, error);
+        goto cleanup;
+    }
+    context_log(ctx, "built %s with '%s'", file, options);
+    *out = program;
+    program = NULL;
+
+cleanup:
+    if (program)
+        clReleaseProgram(program);
+    free(source);
+    return status;
+}
+
+static clattn_status query_kernel(
+    built_kernel *built, cl_device_id device, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_ulong local = 0, private_bytes = 0;
+
+    TRY(error_check_cl(error,
+        clGetKernelWorkGroupInfo(built->kernel, device,
+            CL_KERNEL_WORK_GROUP_SIZE, sizeof built->max_group,
+            &built->max_group, NULL),
+        "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE)"));
+    TRY(error_check_cl(error,
+        clGetKernelWorkGroupInfo(built->kernel, device,
+            CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL),
+        "clGetKernelWorkGroupInfo(CL_KERNEL_LOCAL_MEM_SIZE)"));
+    TRY(error_check_cl(error,
+        clGetKernelWorkGroupInfo(built->kernel, device,
+            CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes, &private_bytes,
+            NULL),
+        "clGetKernelWorkGroupInfo(CL_KERNEL_PRIVATE_MEM_SIZE)"));
+    built->local_bytes = (size_t)local;
+    built->private_bytes = (size_t)private_bytes;
+
+cleanup:
+    return status;
+}
+
+static clattn_status build_kernel(cached_kernel **out, clattn_context *ctx,
+    const kernel_need *need, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_program program = NULL;
+    cl_int code = CL_SUCCESS;
+    cached_kernel *entry = calloc(1, sizeof *entry);
+
+    if (entry)
+        entry->built.lock = system_lock_create();
+    if (!entry || !entry->built.lock) {
+        status = error_set(error, CLATTN_NO_MEMORY, "no memory for a kernel");
+        goto cleanup;
+    }
+    entry->need = *need;
+    TRY(build_program(&program, ctx, need, error));
+    entry->built.kernel = clCreateKernel(program, need->name, &code);
+    TRY(error_check_cl(error, code, "clCreateKernel"));
+    TRY(query_kernel(&entry->built, ctx->device, error));
+    *out = entry;
+    entry = NULL;
+
+cleanup:
+    if (program)
+        clReleaseProgram(program); /* the kernel keeps it */
+    cached_kernel_destroy(entry);
+    return status;
+}
+
+static cached_kernel *find(const program_cache *cache, const kernel_need *need)
+{
+    for (cached_kernel *entry = cache->kernels; entry; entry = entry->next)
+        if (strcmp(entry->need.name, need->name) == 0 &&
+            strcmp(entry->need.options, need->options) == 0)
+            return entry;
+    return NULL;
+}
+
+clattn_status program_get(const built_kernel **built, clattn_context *ctx,
+    const kernel_need *need, clattn_error *error)
+{
+    program_cache *cache = ctx->programs;
+    clattn_status status = CLATTN_OK;
+
+    system_lock_take(cache->lock);
+    cached_kernel *entry = find(cache, need);
+    if (!entry) {
+        TRY(build_kernel(&entry, ctx, need, error));
+        entry->next = cache->kernels;
+        cache->kernels = entry;
+    }
+    *built = &entry->built;
+
+cleanup:
+    system_lock_release(cache->lock);
+    return status;
+}
