@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * arrays.h - f32 arrays of the commands: read from .npy, made for results, and
+ * their shapes.
+ */
+#ifndef CLATTN_CLI_ARRAYS_H
+#define CLATTN_CLI_ARRAYS_H
+
+#include "failure.h"
+#include "npy.h"
+
+/* Memory for `count` floats; NULL with a message that names `what` where the
+   machine has less. */
+float *floats_make(size_t count, const char *what, failure *f);
+
+/* An f32 array of that shape, not initialised; npy_free frees it. */
+bool array_make(npy_array *array, size_t rank, const size_t *size,
+    const char *what, failure *f);
+
+/* Read and convert to f32; the rank must be from low to high. */
+bool array_read(npy_array *array, const char *path,
+    enum npy_two_bytes two_bytes, size_t low, size_t high, failure *f);
+
+/* Write if path is not NULL. */
+bool array_write(const char *path, const npy_array *array, failure *f);
+
+/* What a place for a result has to be before the work begins.  paths may hold
+   NULLs; two that are the same are refused. */
+bool outputs_possible(const char *const *paths, size_t count, failure *f);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * values.c - numbers and lists in option values.
+ */
+#include "values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npy.h"
+
+bool value_size(size_t *to, option_id id, const char *text, size_t low,
+    size_t high, failure *f)
+{
+    char *end = NULL;
+    errno = 0;
+    /* strtoull alone would take blanks and a sign. */
+    const unsigned long long number =
+        isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+    if (end && !*end && errno == 0 && number >= low && number <= high) {
+        *to = (size_t)number;
+        return true;
+    }
+    if (high == SIZE_MAX)
+        return fail(f, "%s %s is not a whole number from %zu up",
+            option_name(id), text, low);
+    return fail(f, "%s %s is not a whole number from %zu to %zu",
+        option_name(id), text, low, high);
+}
+
+bool value_float(float *to, option_id id, const char *text, failure *f)
+{
+    char *end = NULL;
+    const bool blank = isspace((unsigned char)text[0]);
+    const float number = strtof(text, &end);
+    if (blank || end == text || *end || !isfinite(number))
+        return fail(f, "%s %s is not a finite number of float's range",
+            option_name(id), text);
+    *to = number;
+    return true;
+}
+
+bool value_one_of(int32_t *to, option_id id, const char *text,
+    const value_word *table, failure *f)
+{
+    char list[200] = "";
+    for (const value_word *row = table; row->word; row++) {
+        if (strcmp(row->word, text) == 0) {
+            *to = row->meaning;
+            return true;
+        }
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s",
+            row == table ? "" : " or ", row->word);
+    }
+    return fail(
+        f, "%s %s is not allowed, only %s", option_name(id), text, list);
+}
+
+bool value_is_file(const char *text)
+{
+    const size_t size = strlen(text);
+    return size >= 4 && strcmp(text + size - 4, ".npy") == 0;
+}
+
+/* One number of a list and the comma behind it. */
+static bool take_integer(int32_t *to, const char **at)
+{
+    char *end = NULL;
+    const char first = **at == '-' ? (*at)[1] : **at;
+    if (!isdigit((unsigned char)first))
+        return false;
+    errno = 0;
+    const long long number = strtoll(*at, &end, 10);
+    if (errno || number < INT32_MIN || number > INT32_MAX)
+        return false;
+    *to = (int32_t)number;
+    *at = end;
+    return *end == ',' || *end == '\0';
+}
+
+static size_t count_commas(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += *text == ',';
+    return count;
+}
+
+bool integers_parse(integers *list, option_id id, const char *text, failure *f)
+{
+    *list = (integers){.id = id, .text = text};
+    if (!text)
+        return true;
+    list->is_file = value_is_file(text);
+    if (list->is_file)
+        return true;
+    list->count = count_commas(text) + 1;
+    list->value = calloc(list->count, sizeof *list->value);
+    if (!list->value)
+        return fail(
+            f, "no memory for %zu values of %s", list->count, option_name(id));
+    const char *at = text;
+    for (size_t i = 0; i < list->count; i++, at += *at == ',') {
+        if (take_integer(&list->value[i], &at))
+            continue;
+        integers_free(list);
+        return fail(f,
+            "%s %s is neither a comma list of whole numbers nor a file name "
+            "that ends in .npy",
+            option_name(id), text);
+    }
+    return true;
+}
+
+bool integers_load(integers *list, size_t count, int32_t low, int32_t high,
+    const char *whose, failure *f)
+{
+    const char *name = option_name(list->id);
+    if (!list->text)
+        return true;
+    if (list->is_file &&
+        !npy_read_int32(&list->value, &list->count, list->text, f))
+        return false;
+    if (list->count != count)
+        return fail(f, "%s %s has %zu values, but %s has %zu items", name,
+            list->text, list->count, whose, count);
+    for (size_t i = 0; i < count; i++)
+        if (list->value[i] < low || list->value[i] > high)
+            return fail(f,
+                "%s %s: value %d of item %zu is not from %d to %d, as %s needs",
+                name, list->text, (int)list->value[i], i, (int)low, (int)high,
+                whose);
+    return true;
+}
+
+void integers_free(integers *list)
+{
+    free(list->value);
+    list->value = NULL;
+    list->count = 0;
+}
