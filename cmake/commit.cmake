@@ -1,0 +1,45 @@
+# commit_name(<out-variable>): the short name of the commit that is being built,
+# "unknown" outside a git checkout.  A new commit configures anew, and only
+# what was given the name is compiled again.
+function(commit_name out)
+  set(${out} "${CLATTN_COMMIT}" PARENT_SCOPE)
+  if(NOT CLATTN_COMMIT STREQUAL "")
+    return()
+  endif()
+
+  set(${out} unknown PARENT_SCOPE)
+  ask_git(top rev-parse --show-toplevel)
+  file(REAL_PATH "${PROJECT_SOURCE_DIR}" source)
+  # A tarball unpacked inside another project's checkout has no commit.
+  if(NOT top STREQUAL source)
+    return()
+  endif()
+  ask_git(name rev-parse --short=12 HEAD)
+  if(name STREQUAL "")
+    return()
+  endif()
+  set(${out} ${name} PARENT_SCOPE)
+
+  ask_git(branch rev-parse --symbolic-full-name HEAD)
+  foreach(part HEAD logs/HEAD ${branch} packed-refs)
+    ask_git(file rev-parse --git-path ${part})
+    get_filename_component(file "${file}" ABSOLUTE
+      BASE_DIR ${PROJECT_SOURCE_DIR})
+    if(EXISTS ${file})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    endif()
+  endforeach()
+endfunction()
+
+# What git prints, "" if it fails or is not there.
+function(ask_git out)
+  find_program(CLATTN_GIT git)
+  mark_as_advanced(CLATTN_GIT)
+  set(text "")
+  if(CLATTN_GIT)
+    execute_process(COMMAND ${CLATTN_GIT} ${ARGN}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+      OUTPUT_VARIABLE text ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,26 @@
+# tests.cmake - whether the tests are built, and what ctest runs.
+if(PROJECT_IS_TOP_LEVEL)
+  enable_testing()
+endif()
+
+set(build_tests ${CLATTN_BUILD_TESTS})
+if(build_tests STREQUAL "AUTO")
+  set(build_tests OFF)
+  if(PROJECT_IS_TOP_LEVEL AND CLATTN_BUILD_CLI)
+    pkg_check_modules(CHECK QUIET check)
+    if(CHECK_FOUND)
+      set(build_tests ON)
+    else()
+      message(STATUS "The tests are left out: Check is not installed")
+    endif()
+  endif()
+endif()
+
+if(build_tests)
+  if(NOT CLATTN_BUILD_CLI)
+    message(FATAL_ERROR "CLATTN_BUILD_TESTS needs CLATTN_BUILD_CLI: the tests"
+      " run the program")
+  endif()
+  add_subdirectory(cases)
+  add_subdirectory(tests)
+endif()
