@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * attention_case.c - the table of attention problems, sweeps around the edges
+ * of tiles, and random draws.
+ */
+#include "attention_case.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "draw.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum {
+    LSE = CLATTN_RETURN_LSE,
+    WEIGHTS = CLATTN_RETURN_WEIGHTS,
+    BOTH = CLATTN_RETURN_LSE | CLATTN_RETURN_WEIGHTS
+};
+
+#define TOP_LEFT     .causal = 1, .diagonal = CLATTN_TOP_LEFT
+#define BOTTOM_RIGHT .causal = 1, .diagonal = CLATTN_BOTTOM_RIGHT
+#define OFFSET(n)    .causal = 1, .diagonal = CLATTN_OFFSET, .diagonal_offset = (n)
+#define ITEM_OFFSETS \
+    .causal = 1, .diagonal = CLATTN_OFFSET, .item_offsets = true
+#define SCALE(s) .has_scale = 1, .scale = (s)
+
+/* Few D and Dv, since those are compiled in; the sweeps below vary them. */
+static const attention_case TABLE[] = {
+    /* a sentence, {B, Hq, Hkv, Lq, Lk, D, Dv}, what is special */
+    {"smallest problem", {1, 1, 1, 1, 1, 1, 1}, .returns = BOTH},
+    {"smallest problem, nothing else returned", {1, 1, 1, 1, 1, 1, 1},
+        .returns = 0},
+    {"sizes that divide nothing", {3, 4, 2, 7, 5, 9, 9}, .returns = BOTH},
+    {"output alone", {3, 4, 2, 7, 5, 9, 9}, .returns = 0},
+    {"output and LSE", {3, 4, 2, 7, 5, 9, 9}, .returns = LSE},
+    {"output and weights", {3, 4, 2, 7, 5, 9, 9}, .returns = WEIGHTS},
+    {"more value columns", {2, 2, 2, 17, 19, 5, 23}, .returns = BOTH},
+    {"fewer value columns", {2, 2, 2, 17, 19, 23, 5}, .returns = BOTH},
+    {"a tile exactly", {1, 2, 2, 16, 16, 16, 16}, .returns = BOTH},
+    {"two tiles exactly", {1, 1, 1, 32, 32, 16, 16}, .returns = BOTH},
+    {"one above a tile", {1, 2, 2, 17, 17, 17, 17}, .returns = BOTH},
+    {"one below a tile", {1, 2, 2, 15, 15, 15, 15}, .returns = BOTH},
+    {"a model's head", {2, 3, 3, 33, 40, 64, 64}, .returns = BOTH},
+    {"a wide head", {1, 2, 1, 9, 21, 128, 128}, .returns = BOTH},
+    {"the widest head", {1, 1, 1, 3, 5, 512, 512}, .returns = BOTH},
+    {"many keys", {1, 1, 1, 3, 1500, 9, 9}, .returns = BOTH},
+    {"many queries", {1, 1, 1, 1500, 3, 9, 9}, .returns = BOTH},
+    {"one query row", {2, 4, 4, 1, 37, 9, 9}, .returns = BOTH},
+    {"one key", {2, 4, 4, 37, 1, 9, 9}, .returns = BOTH},
+    {"many items", {37, 1, 1, 2, 3, 9, 9}, .returns = BOTH},
+    {"many heads", {1, 37, 37, 2, 3, 9, 9}, .returns = BOTH},
+
+    {"one key head for all", {2, 6, 1, 8, 11, 9, 9}, .returns = BOTH},
+    {"three query heads a key head", {2, 6, 2, 8, 11, 9, 9}, .returns = BOTH},
+    {"two query heads a key head", {2, 6, 3, 8, 11, 9, 9}, .returns = BOTH},
+    {"a key head each", {2, 6, 6, 8, 11, 9, 9}, .returns = BOTH},
+
+    {"no keys", {2, 4, 2, 3, 0, 9, 9}, .returns = BOTH},
+    {"no keys, causal", {2, 4, 2, 3, 0, 9, 9}, BOTTOM_RIGHT, .returns = BOTH},
+    {"no items", {0, 4, 2, 3, 5, 9, 9}, .returns = BOTH},
+    {"no query heads", {2, 0, 1, 3, 5, 9, 9}, .returns = BOTH},
+    {"no query rows", {2, 4, 2, 0, 5, 9, 9}, .returns = BOTH},
+
+    {"causal, square", {2, 2, 1, 19, 19, 9, 9}, TOP_LEFT, .returns = BOTH},
+    {"causal, square, at the other corner", {2, 2, 1, 19, 19, 9, 9},
+        BOTTOM_RIGHT, .returns = BOTH},
+    {"causal from the top left, fewer rows than keys", {2, 2, 1, 5, 19, 9, 9},
+        TOP_LEFT, .returns = BOTH},
+    {"causal from the top left, more rows than keys", {2, 2, 1, 19, 5, 9, 9},
+        TOP_LEFT, .returns = BOTH},
+    {"causal to the bottom right, fewer rows than keys", {2, 2, 1, 5, 19, 9, 9},
+        BOTTOM_RIGHT, .returns = BOTH},
+    {"causal to the bottom right, the first rows see nothing",
+        {2, 2, 1, 19, 5, 9, 9}, BOTTOM_RIGHT, .returns = BOTH},
+    {"causal decode: one row sees all keys", {3, 4, 2, 1, 33, 9, 9},
+        BOTTOM_RIGHT, .returns = BOTH},
+    {"causal with rows behind a past", {2, 2, 1, 7, 19, 9, 9}, OFFSET(6),
+        .returns = BOTH},
+    {"causal below 0: the first rows see nothing", {2, 2, 1, 19, 19, 9, 9},
+        OFFSET(-4), .returns = BOTH},
+    {"causal far below 0: no row sees anything", {2, 2, 1, 7, 7, 9, 9},
+        OFFSET(-1000), .returns = BOTH},
+    {"causal far above: all rows see everything", {2, 2, 1, 7, 7, 9, 9},
+        OFFSET(1000), .returns = BOTH},
+    {"causal, the least offset there is", {1, 1, 1, 4, 4, 9, 9},
+        OFFSET(INT32_MIN), .returns = BOTH},
+    {"causal, the largest offset there is", {1, 1, 1, 4, 4, 9, 9},
+        OFFSET(INT32_MAX), .returns = BOTH},
+    {"causal, an offset for each item", {5, 2, 1, 9, 13, 9, 9}, ITEM_OFFSETS,
+        .returns = BOTH},
+    {"a diagonal that nothing uses", {2, 2, 1, 5, 9, 9, 9},
+        .diagonal = CLATTN_BOTTOM_RIGHT, .returns = BOTH},
+    {"offsets for each item that nothing uses", {3, 2, 1, 5, 9, 9, 9},
+        .diagonal = CLATTN_OFFSET, .item_offsets = true, .returns = BOTH},
+
+    {"lengths, one of them 0", {4, 2, 1, 7, 21, 9, 9}, .key_lengths = true,
+        .returns = BOTH},
+    {"lengths and causal from the top left", {4, 2, 1, 7, 21, 9, 9}, TOP_LEFT,
+        .key_lengths = true, .returns = BOTH},
+    {"lengths move the bottom right corner", {4, 2, 1, 7, 21, 9, 9},
+        BOTTOM_RIGHT, .key_lengths = true, .returns = BOTH},
+    {"lengths and an offset for each item", {6, 2, 1, 7, 21, 9, 9},
+        ITEM_OFFSETS, .key_lengths = true, .returns = BOTH},
+    {"a cache: one row, lengths, causal", {4, 4, 2, 1, 40, 9, 9}, BOTTOM_RIGHT,
+        .key_lengths = true},
+    {"lengths without keys to count", {3, 2, 1, 4, 0, 9, 9},
+        .key_lengths = true, .returns = BOTH},
+
+    {"rows of heads side by side", {2, 4, 2, 7, 11, 9, 9},
+        .layout = LAYOUT_BLHD, .returns = BOTH},
+    {"heads side by side, causal, lengths", {3, 4, 2, 7, 11, 9, 9},
+        BOTTOM_RIGHT, .layout = LAYOUT_BLHD, .key_lengths = true,
+        .returns = BOTH},
+    {"q, k and v packed", {2, 3, 3, 18, 18, 9, 9}, .layout = LAYOUT_PACKED,
+        .returns = BOTH},
+    {"q, k and v packed, grouped heads, lengths", {3, 6, 2, 9, 9, 9, 9},
+        TOP_LEFT, .layout = LAYOUT_PACKED, .key_lengths = true,
+        .returns = BOTH},
+    {"gaps everywhere, odd offsets", {2, 4, 2, 7, 11, 9, 9},
+        .layout = LAYOUT_PADDED, .returns = BOTH},
+    {"gaps everywhere, causal, lengths", {3, 4, 1, 17, 18, 9, 9}, BOTTOM_RIGHT,
+        .layout = LAYOUT_PADDED, .key_lengths = true, .returns = BOTH},
+    {"gaps everywhere, aligned width", {2, 2, 2, 16, 16, 16, 16},
+        .layout = LAYOUT_PADDED, .returns = BOTH},
+    {"one k and one v for all items", {3, 4, 2, 7, 11, 9, 9},
+        .layout = LAYOUT_SHARED, .key_lengths = true, .returns = BOTH},
+
+    {"scale 0: weights are equal", {2, 2, 1, 7, 11, 9, 9}, SCALE(0.0f),
+        .returns = BOTH},
+    {"negative scale", {2, 2, 1, 7, 11, 9, 9}, SCALE(-0.7f), .returns = BOTH},
+    {"a scale that is no default", {2, 2, 1, 7, 11, 9, 9}, SCALE(1.9f),
+        .returns = BOTH},
+    {"equal scores", {2, 2, 1, 7, 37, 9, 9}, .fill = FILL_EQUAL,
+        .returns = BOTH},
+    {"scores to 1e4 and -1e4", {2, 2, 1, 17, 37, 9, 9}, .fill = FILL_TALL,
+        .returns = BOTH},
+    {"scores to 1e4, scale negative", {2, 2, 1, 17, 37, 9, 9}, SCALE(-0.33f),
+        .fill = FILL_TALL, .returns = BOTH},
+    {"one huge score", {2, 2, 1, 17, 37, 9, 9}, .fill = FILL_HUGE,
+        .returns = BOTH},
+    {"one huge score, the least after negation", {2, 2, 1, 17, 37, 9, 9},
+        SCALE(-0.33f), .fill = FILL_HUGE, .returns = BOTH},
+    {"scores far below 0: a padded 0 would win", {2, 2, 1, 17, 37, 9, 9},
+        .fill = FILL_SUNK, .returns = BOTH},
+    {"scores far below 0, causal, lengths, gaps", {4, 2, 1, 17, 37, 9, 9},
+        BOTTOM_RIGHT, .fill = FILL_SUNK, .key_lengths = true,
+        .layout = LAYOUT_PADDED, .returns = BOTH},
+    {"subnormal q and v", {2, 2, 1, 7, 11, 9, 9}, .fill = FILL_TINY,
+        .returns = BOTH},
+    {"NaN in one key stays in the rows that read it", {2, 4, 2, 19, 19, 9, 9},
+        TOP_LEFT, .fill = FILL_NAN, .returns = BOTH},
+    {"NaN in one key, everything reads it", {2, 4, 4, 19, 19, 9, 9},
+        .fill = FILL_NAN, .returns = BOTH},
+};
+
+/* One below, on and one above the edges of tiles of 4, 8, 16 and 32. */
+static const size_t EDGES[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33};
+
+enum {
+    EDGE_COUNT = sizeof EDGES / sizeof EDGES[0]
+};
+
+/* Every pair of lengths, D and Dv fixed; every third causal. */
+static attention_case sweep_lengths(size_t index)
+{
+    const size_t Lq = EDGES[index / EDGE_COUNT], Lk = EDGES[index % EDGE_COUNT];
+    attention_case c = {"sweep of lengths", {1, 2, 1, Lq, Lk, 9, 9},
+        .returns = BOTH, .seed = index};
+    if (index % 3 == 1)
+        c.causal = 1, c.diagonal = CLATTN_BOTTOM_RIGHT;
+    if (index % 3 == 2)
+        c.layout = LAYOUT_PADDED;
+    return c;
+}
+
+/* Each D once, and each Dv once, against each other in opposite order. */
+static attention_case sweep_widths(size_t index)
+{
+    return (attention_case){"sweep of widths",
+        {2, 2, 1, 9, 7, EDGES[index], EDGES[EDGE_COUNT - 1 - index]},
+        .returns = BOTH, .seed = index};
+}
+
+size_t attention_case_count(void)
+{
+    return COUNT(TABLE) + EDGE_COUNT * EDGE_COUNT + EDGE_COUNT;
+}
+
+attention_case attention_case_at(size_t index)
+{
+    if (index < COUNT(TABLE)) {
+        attention_case c = TABLE[index];
+        c.seed = index;
+        return c;
+    }
+    index -= COUNT(TABLE);
+    return index < EDGE_COUNT * EDGE_COUNT
+               ? sweep_lengths(index)
+               : sweep_widths(index - EDGE_COUNT * EDGE_COUNT);
+}
+
+static void draw_sizes(attention_case *c, draw *d)
+{
+    static const size_t widths[] = {1, 5, 9, 16};
+    const size_t group = draw_between(d, 1, 4);
+    c->size.B = draw_between(d, 1, 4);
+    c->size.Hkv = draw_between(d, 1, 3);
+    c->size.Hq = group * c->size.Hkv;
+    c->size.Lq = draw_between(d, 1, 70);
+    c->size.Lk = draw_between(d, draw_below(d, 16) == 0 ? 0 : 1, 70);
+    c->size.D = draw_size(d, widths, COUNT(widths));
+    c->size.Dv = draw_below(d, 4) == 0 ? 9 : c->size.D;
+}
+
+static void draw_diagonal(attention_case *c, draw *d)
+{
+    c->causal = (int32_t)draw_below(d, 2);
+    c->diagonal = CLATTN_TOP_LEFT + (int32_t)draw_below(d, 3);
+    if (c->diagonal == CLATTN_OFFSET) {
+        c->item_offsets = draw_below(d, 2) == 0;
+        if (!c->item_offsets)
+            c->diagonal_offset = (int32_t)draw_between(d, 0, 100) - 50;
+    }
+}
+
+attention_case attention_case_draw(uint64_t seed)
+{
+    draw d = draw_start(seed);
+    attention_case c = {.about = "random draw", .seed = seed};
+    draw_sizes(&c, &d);
+    draw_diagonal(&c, &d);
+    c.key_lengths = draw_below(&d, 2) == 0;
+    c.layout = (enum case_layout)draw_below(&d, LAYOUTS);
+    if (c.layout == LAYOUT_PACKED)
+        c.size.Lk = c.size.Lq;
+    c.fill = (enum case_fill)draw_below(&d, FILLS);
+    c.has_scale = draw_below(&d, 3) == 0;
+    if (c.has_scale)
+        c.scale = draw_value(&d);
+    c.returns = (uint32_t)draw_below(&d, 4); /* the two lowest flags */
+    return c;
+}
+
+const char *attention_case_text(const attention_case *c, char text[ARENA_TEXT])
+{
+    snprintf(text, ARENA_TEXT,
+        "%s (seed %" PRIu64 "): {B %zu, Hq %zu, Hkv %zu, Lq %zu, Lk %zu, "
+        "D %zu, Dv %zu}, layout %d, fill %d, causal %" PRId32
+        ", diagonal %" PRId32 " offset %" PRId32
+        "%s%s, scale %s%g, returns %#" PRIx32,
+        c->about, c->seed, c->size.B, c->size.Hq, c->size.Hkv, c->size.Lq,
+        c->size.Lk, c->size.D, c->size.Dv, (int)c->layout, (int)c->fill,
+        c->causal, c->diagonal, c->diagonal_offset,
+        c->item_offsets ? " of each item" : "",
+        c->key_lengths ? ", key lengths" : "", c->has_scale ? "" : "unset ",
+        (double)c->scale, c->returns);
+    return text;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * expected.h - what an output must hold, and whether it does.
+ */
+#ifndef CLATTN_CASES_EXPECTED_H
+#define CLATTN_CASES_EXPECTED_H
+
+#include "arena.h"
+
+/* Dense values (b, h, row, column), and how far each may be off.  NaN asks for
+   NaN, an infinity for itself; an infinite slack allows anything. */
+typedef struct expected {
+    double *value, *slack;
+    size_t count;
+} expected;
+
+bool expected_create(expected *e, size_t count); /* zeros */
+void expected_free(expected *e);
+
+/* False, with a sentence about the worst element, if the tensor is off. */
+bool expected_meets(
+    const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT]);
+
+/* The largest error as a share of its slack, over all elements of finite value
+   and slack. */
+double expected_worst(const expected *e, const arena *a, size_t slot);
+
+#endif
