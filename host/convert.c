@@ -116,6 +116,8 @@ static void load_32(double *to, const unsigned char *from, size_t count)
 void convert_load(
     double *to, const void *from, int32_t dtype, size_t first, size_t count)
 {
+    if (count == 0)
+        return;
     const unsigned char *bytes =
         (const unsigned char *)from + first * dtype_bytes(dtype);
 
@@ -156,6 +158,8 @@ static void store_32(unsigned char *to, const double *from, size_t count)
 void convert_store(
     void *to, int32_t dtype, size_t first, const double *from, size_t count)
 {
+    if (count == 0)
+        return;
     unsigned char *bytes = (unsigned char *)to + first * dtype_bytes(dtype);
 
     switch (dtype) {
