@@ -29,17 +29,17 @@ static bool is_hidden(const steps *s, size_t row, size_t key)
            (s->first_hidden[row] < 0 || key >= (size_t)s->first_hidden[row]);
 }
 
-/* Rows of `values` lie `stride` apart. */
+/* Columns from `first` on, of rows of `stride`. */
 static void print_values(teacher *t, const words *row_words, size_t rows,
-    size_t columns, const float *values, size_t stride, size_t first_column)
+    size_t columns, const float *values, size_t stride, size_t first)
 {
     table numbers = {.rows = rows,
         .columns = columns,
         .row_words = row_words,
-        .first_column = first_column};
+        .first_column = first};
     for (size_t i = 0; i < table_rows(&numbers); ++i)
         for (size_t j = 0; j < table_columns(&numbers); ++j)
-            numbers.number[i][j] = (double)values[i * stride + j];
+            numbers.number[i][j] = (double)values[i * stride + first + j];
     table_print(t->to, &numbers);
 }
 
@@ -74,8 +74,7 @@ static void print_part(teacher *t, char name, enum steps_bias bias,
     else
         snprintf(sentence, sizeof sentence, "%s", meaning);
     step(t, formula, rows, columns, sentence);
-    print_values(
-        t, row_words, rows, columns, values + first, s->H * columns, first);
+    print_values(t, row_words, rows, columns, values, s->H * columns, first);
 }
 
 static double product(const steps *s, size_t row, size_t key)
@@ -123,8 +122,8 @@ static void print_scores(teacher *t)
     else
         snprintf(formula, sizeof formula, "S = %.6g Q\u00b7K\u1d40", scale);
     snprintf(sentence, sizeof sentence, "the scores%s%s",
-        s->no_scale ? "; the division by \u221aD is left out, as asked" : "",
-        s->causal ? "; hidden keys are -inf, whatever they hold" : "");
+        s->no_scale ? "; no division by \u221aD, as asked" : "",
+        s->causal ? "; hidden keys have -inf" : "");
     step(t, formula, s->L, s->Lk, sentence);
 
     table numbers = pairs_table(s);
@@ -160,8 +159,8 @@ static void print_context(teacher *t)
     step(t, "O = A\u00b7V", s->L, s->Dv,
         "each word's mean of what is handed over, weighted by how much it "
         "reads it");
-    print_values(t, s->queries, s->L, s->Dv, s->context + s->head * s->Dv,
-        s->H * s->Dv, s->head * s->Dv);
+    print_values(
+        t, s->queries, s->L, s->Dv, s->context, s->H * s->Dv, s->head * s->Dv);
 }
 
 static void print_output(teacher *t)
