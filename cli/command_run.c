@@ -213,8 +213,9 @@ static bool show_results(const request *r, const work *w, failure *f)
 static void print_layer(const request *r, const model_layer *m)
 {
     static const char *const NAMES[MODEL_PARTS] = {"q", "k", "v", "o"};
-    printf("layer     %s%s%s: width %zu, %zu heads of %zu", m->prefix,
-        m->prefix[0] ? " of " : "", r->model.path, m->E, m->Hq, m->D);
+    printf("layer     %s%s%s: width %zu, %zu head%s of %zu", m->prefix,
+        m->prefix[0] ? " of " : "", r->model.path, m->E, m->Hq,
+        m->Hq == 1 ? "" : "s", m->D);
     if (m->Hkv != m->Hq)
         printf(" that read %zu", m->Hkv);
     if (m->Dv != m->D)

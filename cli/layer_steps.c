@@ -57,6 +57,16 @@ static const float *item_of(const npy_array *array, size_t B, size_t item)
     return (const float *)array->data + item * (array->count / B);
 }
 
+static unsigned biases_of(const model_layer *m)
+{
+    static const unsigned BITS[MODEL_PARTS] = {
+        STEPS_BIAS_Q, STEPS_BIAS_K, STEPS_BIAS_V, STEPS_BIAS_O};
+    unsigned biases = 0;
+    for (model_part i = MODEL_Q; i < MODEL_PARTS; i++)
+        biases |= m->part[i].b ? BITS[i] : 0u;
+    return biases;
+}
+
 static void describe(steps *s, const layer_run *run, size_t item)
 {
     const model_layer *m = run->model;
@@ -72,8 +82,7 @@ static void describe(steps *s, const layer_run *run, size_t item)
         .q = item_of(&run->q, run->B, item),
         .weights = item_of(&run->weights, run->B, item),
         .context = item_of(layer_run_context(run), run->B, item),
-        .has_bias =
-            m->part[MODEL_Q].b || m->part[MODEL_K].b || m->part[MODEL_V].b,
+        .biases = biases_of(m),
         .causal = run->lengths || run->diagonal != CLATTN_DIAGONAL_UNSET,
         .no_scale = run->no_scale,
         .scale = run->no_scale ? 1.0 : 1.0 / sqrt((double)m->D),

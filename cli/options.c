@@ -264,9 +264,10 @@ static void print_row(FILE *to, const option_row *row)
     snprintf(right, sizeof right, "%s%s%s%s", row->help,
         row->initial ? (plain ? " (" : " (default: ") : "",
         row->initial ? row->initial : "", row->initial ? ")" : "");
-    const size_t size = strlen(left);
     fprintf(to, "%-*s", HELP_COLUMN, left);
-    print_wrapped(to, right, size > HELP_COLUMN ? size : HELP_COLUMN);
+    if (strlen(left) > HELP_COLUMN)
+        fprintf(to, "\n%*s", HELP_COLUMN, "");
+    print_wrapped(to, right, HELP_COLUMN);
 }
 
 void command_help(FILE *to, const command *c)
