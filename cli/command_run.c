@@ -242,6 +242,8 @@ static void print_file(const char *label, const char *path, const npy_array *a)
 
 static void print_summary(const request *r, const work *w)
 {
+    if (r->steps || r->display.show)
+        printf("\n");
     print_layer(r, &w->model);
     print_file("input", r->input, &w->x);
     print_file("output", r->output, &w->run.y);

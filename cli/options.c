@@ -106,18 +106,21 @@ const char *nearest_word(const char *text, const char *const *words)
     return nearest;
 }
 
-static bool fail_unknown(const char *text, const command *c, failure *f)
+/* `text` up to its value, if it has one. */
+static bool fail_unknown(
+    const char *text, size_t size, const command *c, failure *f)
 {
+    char name[LONGEST_WORD + 2];
     const char *names[OPTION_COUNT + 1] = {NULL};
     for (size_t i = 0; i < c->row_count; i++)
         names[i] = NAMES[c->rows[i].id];
-    const char *nearest = nearest_word(text, names);
-    return nearest ? fail(f, "unknown option %s of clattn %s; did you mean %s?",
-                         text, c->name, nearest)
-                   : fail(f,
-                         "unknown option %s; clattn %s --help lists what there "
-                         "is",
-                         text, c->name);
+    snprintf(name, sizeof name, "%.*s", (int)size, text);
+    const char *nearest = nearest_word(name, names);
+    if (nearest)
+        return fail(f, "unknown option %s of clattn %s; did you mean %s?", name,
+            c->name, nearest);
+    return fail(f, "unknown option %.*s; clattn %s --help lists what there is",
+        (int)size, text, c->name);
 }
 
 /* ---- Parsing ------------------------------------------------------------ */
@@ -147,7 +150,7 @@ static bool take_option(
     const char *value = text[size] == '=' ? text + size + 1 : NULL;
     const option_row *row = row_of(given->command, text, size);
     if (!row)
-        return fail_unknown(text, given->command, f);
+        return fail_unknown(text, size, given->command, f);
     const char *name = NAMES[row->id];
     if (given->value[row->id])
         return fail(f, "%s is given twice", name);
