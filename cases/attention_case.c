@@ -20,7 +20,9 @@ enum {
 
 #define TOP_LEFT     .causal = 1, .diagonal = CLATTN_TOP_LEFT
 #define BOTTOM_RIGHT .causal = 1, .diagonal = CLATTN_BOTTOM_RIGHT
-#define OFFSET(n)    .causal = 1, .diagonal = CLATTN_OFFSET, .diagonal_offset = (n)
+
+#define OFFSET(n) .causal = 1, .diagonal = CLATTN_OFFSET, .diagonal_offset = (n)
+
 #define ITEM_OFFSETS \
     .causal = 1, .diagonal = CLATTN_OFFSET, .item_offsets = true
 #define SCALE(s) .has_scale = 1, .scale = (s)

@@ -18,10 +18,11 @@ double tolerance_sum(size_t n)
 /*
  * The error of score j of a row, e_j:
  *
- *     sum of D products          tolerance_sum(D) |scale| sum|q_d k_jd|
- *     scale, its rounding, and a factor log2(e) folded into it     8 u, likewise
- *     q and k off already        |scale| (dq sum|k_jd| + dk sum|q_d| + D dq dk)
- *     s_j - max is rounded once  u |s_j - max| = u |ln p_j - ln p_max|
+ *     sum of D products            tolerance_sum(D) |scale| sum|q_d k_jd|
+ *     rounding scale and scaling,
+ *     perhaps with log2(e) in it   8 u |scale| sum|q_d k_jd|
+ *     q and k off already          |scale| (dq sum|k| + dk sum|q| + D dq dk)
+ *     s_j - max is rounded once    u |s_j - max| = u |ln p_j - ln p_max|
  */
 static double score_error(const tolerance_attention *a, const double *q,
     const double *k, double distance)

@@ -5,10 +5,10 @@
  *
  * u = 2^-24 is the largest relative error of one f32 operation.  A sum of n
  * products that is formed in any order is off by at most n u sum|terms|.  The
- * errors have either sign, and all of one sign never meet in practice: 4 sqrt(n)
- * is more than six standard deviations of their sum (one rounding has
- * u / sqrt(3)), so n is cut to that.  Higham, Mary, "A new approach to
- * probabilistic rounding error analysis", 2019.
+ * errors have either sign and never all the same: 4 sqrt(n) is more than six
+ * standard deviations of their sum (one rounding has u / sqrt(3)), so n is cut
+ * to that.  Higham, Mary, "A new approach to probabilistic rounding error
+ * analysis", 2019.
  */
 #ifndef CLATTN_CASES_TOLERANCE_H
 #define CLATTN_CASES_TOLERANCE_H

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_attention.c - every kernel row over every case, in every way of calling,
+ * against the double-precision reference.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention_expected.h"
+#include "opencl.h"
+#include "run.h"
+#include "suite.h"
+
+enum {
+    MAX_ROWS = 16,
+    DRAWS = 120
+};
+
+/* How often each row took a case, and how often it said that it cannot. */
+static struct {
+    size_t taken, declined;
+} tally[MAX_ROWS];
+
+/* `before` is what an earlier run of the same problem left; all runs must
+   leave the same bits. */
+static void check_same_bits(
+    const arena *a, const arena *before, const char *text, const char *way)
+{
+    for (size_t m = 0; m < a->memories; ++m)
+        ck_assert_msg(memcmp(a->memory[m].data, before->memory[m].data,
+                          a->memory[m].count * sizeof(float)) == 0,
+            "%s, %s: not the bits of the first run", text, way);
+}
+
+/* A trial with the same problem, to hold the bits of the first run. */
+static void keep(attention_trial *kept, const attention_trial *trial)
+{
+    for (size_t m = 0; m < trial->memory.memories; ++m)
+        memcpy(kept->memory.memory[m].data, trial->memory.memory[m].data,
+            trial->memory.memory[m].count * sizeof(float));
+}
+
+/* One row, all ways, the last one twice.  False if the row declines. */
+static bool check_row(attention_trial *trial, attention_trial *first,
+    const attention_expected *expected, const char *text)
+{
+    clattn_error error;
+    char why[ARENA_TEXT];
+    const clattn_status supported =
+        clattn_attention_supported(opencl_get()->ctx, &trial->problem, &error);
+    for (int run = 0; run <= RUN_WAYS; ++run) {
+        const enum run_way way = run < RUN_WAYS ? run : RUN_ENQUEUE;
+        const clattn_status status = run_attention(trial, way, &error);
+        ck_assert_msg(status == supported,
+            "%s, %s: supported says \"%s\", the call \"%s\" (%s)", text,
+            run_way_name(way), clattn_status_text(supported),
+            clattn_status_text(status), error.message);
+        if (status == CLATTN_UNSUPPORTED && trial->problem.kernel != NULL)
+            return false;
+        ck_assert_msg(status == CLATTN_OK, "%s, %s: %s", text,
+            run_way_name(way), error.message);
+        ck_assert_msg(attention_meets(expected, trial, why), "%s, %s: %s", text,
+            run_way_name(way), why);
+        if (run == 0)
+            keep(first, trial);
+        else
+            check_same_bits(
+                &trial->memory, &first->memory, text, run_way_name(way));
+    }
+    return true;
+}
+
+/* The planner's choice, then each row by its name. */
+static void check_case(const attention_case *c)
+{
+    clattn_error error;
+    char text[ARENA_TEXT], line[ARENA_TEXT + 100];
+    attention_trial trial, first;
+    attention_expected expected;
+    attention_case_text(c, text);
+    ck_assert(attention_trial_create(&trial, c));
+    ck_assert(attention_trial_create(&first, c));
+    const clattn_status status = attention_expect(&expected, &trial, &error);
+    ck_assert_msg(
+        status == CLATTN_OK, "%s: the reference says: %s", text, error.message);
+
+    check_row(&trial, &first, &expected, text);
+    for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row) {
+        ck_assert_uint_lt(row, MAX_ROWS);
+        trial.problem.kernel = clattn_kernel_name(row);
+        snprintf(line, sizeof line, "%s, row %s", text, trial.problem.kernel);
+        if (check_row(&trial, &first, &expected, line))
+            ++tally[row].taken;
+        else
+            ++tally[row].declined;
+    }
+    attention_expected_free(&expected);
+    attention_trial_destroy(&first);
+    attention_trial_destroy(&trial);
+}
+
+START_TEST(every_row_agrees_with_the_reference_in_every_way)
+{
+    const attention_case c = attention_case_at((size_t)_i);
+    check_case(&c);
+}
+END_TEST
+
+START_TEST(every_row_agrees_on_random_draws)
+{
+    const char *seed = getenv("CLATTN_TEST_SEED");
+    const uint64_t base = seed != NULL ? strtoull(seed, NULL, 0) : 1000;
+    const attention_case c = attention_case_draw(base + (uint64_t)_i);
+    check_case(&c);
+}
+END_TEST
+
+START_TEST(every_row_took_some_case)
+{
+    for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row) {
+        printf("row %s: %zu cases, declined %zu\n", clattn_kernel_name(row),
+            tally[row].taken, tally[row].declined);
+        ck_assert_msg(tally[row].taken > 0, "row %s took no case",
+            clattn_kernel_name(row));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *rows = tcase_create("rows");
+    tcase_add_unchecked_fixture(rows, opencl_open, opencl_close);
+    tcase_set_timeout(rows, 300);
+    tcase_add_loop_test(rows, every_row_agrees_with_the_reference_in_every_way,
+        0, (int)attention_case_count());
+    tcase_add_loop_test(rows, every_row_agrees_on_random_draws, 0, DRAWS);
+    tcase_add_test(rows, every_row_took_some_case);
+
+    Suite *suite = suite_create("attention");
+    suite_add_tcase(suite, rows);
+    return suite_main(suite, 1);
+}
