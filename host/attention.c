@@ -53,7 +53,7 @@ cleanup:
 clattn_status attention_chain(call *c, clattn_error *error)
 {
     const clattn_plan *plan = c->plan;
-    attention_regions regions = call_attention_regions(c);
+    attention_regions regions = call_attention_regions(c, false);
     if (!plan->attend.p.to_weights)
         regions.scores = call_scratch(c, 0);
     return chain_attention(

@@ -107,28 +107,23 @@ cleanup:
     return status;
 }
 
-static operand workspace_operand(const call *c, const clattn_output *given)
+/* The workspace is listed, but only a plan knows its size. */
+static void want_workspace(call *c)
 {
-    operand op = {
-        .name = "workspace",
-        .output = true,
-        .wanted = true,
-        .element = 1,
-        .size = {1, 1, 1, c->plan->workspace_bytes},
-        .stride = {0, 0, 0, 1},
-    };
-    op.at.mem = given->mem;
-    op.at.host = given->host;
-    op.at.offset = given->offset;
-    return op;
+    for (size_t i = 0; i < c->count; ++i) {
+        operand *op = &c->list[i];
+        if (strcmp(op->name, "workspace") == 0 && op->at.mem) {
+            op->wanted = true;
+            op->size[3] = c->plan->workspace_bytes;
+        }
+    }
 }
 
 clattn_status call_check(
     call *c, const clattn_output *workspace, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    if (workspace->mem || workspace->host)
-        c->list[c->count++] = workspace_operand(c, workspace);
+    want_workspace(c);
     if (workspace->offset % WORKSPACE_ALIGNMENT != 0)
         return error_set(error, CLATTN_INVALID,
             "workspace.offset is %zu bytes, but must be a multiple of %d",
@@ -188,17 +183,24 @@ region call_region(const call *c, const char *name)
     return (region){NULL, 0};
 }
 
-attention_regions call_attention_regions(const call *c)
+attention_regions call_attention_regions(const call *c, bool within_layer)
 {
+    static const char *const NAMES[2][8] = {
+        {"q", "k", "v", "out", "lse", "weights", "key_lengths",
+            "diagonal_offsets"},
+        {"q", "k", "v", "attention.out", "attention.lse", "attention.weights",
+            "attention.key_lengths", "attention.diagonal_offsets"},
+    };
+    const char *const *name = NAMES[within_layer];
     return (attention_regions){
-        .q = call_region(c, "q"),
-        .k = call_region(c, "k"),
-        .v = call_region(c, "v"),
-        .out = call_region(c, "out"),
-        .lse = call_region(c, "lse"),
-        .scores = call_region(c, "weights"),
-        .lengths = call_region(c, "key_lengths"),
-        .diagonals = call_region(c, "diagonal_offsets"),
+        .q = call_region(c, name[0]),
+        .k = call_region(c, name[1]),
+        .v = call_region(c, name[2]),
+        .out = call_region(c, name[3]),
+        .lse = call_region(c, name[4]),
+        .scores = call_region(c, name[5]),
+        .lengths = call_region(c, name[6]),
+        .diagonals = call_region(c, name[7]),
     };
 }
 

@@ -27,7 +27,7 @@ clattn_status call_begin(call *c, const clattn_plan *plan,
     enum operation operation, cl_command_queue queue, cl_uint num_wait,
     const cl_event *wait_list, clattn_error *error);
 
-/* c->list[c->count] has been filled: add the workspace, resolve and check. */
+/* The operands are listed: resolve and check them, the workspace included. */
 clattn_status call_check(
     call *c, const clattn_output *workspace, clattn_error *error);
 
@@ -43,7 +43,7 @@ region call_region(const call *c, const char *name);
 
 /* All of an attention's, but scores: those in the weights output if there is
    one, else nowhere yet. */
-attention_regions call_attention_regions(const call *c);
+attention_regions call_attention_regions(const call *c, bool within_layer);
 
 /* A part of the workspace as a region of f32 elements. */
 region call_scratch(const call *c, size_t offset_bytes);

@@ -231,7 +231,8 @@ clattn_status clattn_layer_plan(clattn_plan **plan, clattn_context *ctx,
 /* Where each step's tensor lies: with the caller, or in the workspace. */
 static void place_steps(region at[N_PROJECTIONS], const call *c)
 {
-    static const char *const NAMES[N_PROJECTIONS] = {"q", "k", "v", "out"};
+    static const char *const NAMES[N_PROJECTIONS] = {
+        "q", "k", "v", "attention.out"};
     const clattn_plan *plan = c->plan;
     for (int i = 0; i < N_PROJECTIONS; ++i)
         at[i] = is_kept(&plan->layer, (enum projection)i)
@@ -278,7 +279,7 @@ clattn_status layer_chain(call *c, clattn_error *error)
     place_steps(at, c);
     TRY(chain_inputs(c, at, error));
 
-    attention_regions regions = call_attention_regions(c);
+    attention_regions regions = call_attention_regions(c, true);
     regions.q = at[PROJECT_Q];
     regions.k = at[PROJECT_K];
     regions.v = at[PROJECT_V];

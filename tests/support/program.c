@@ -2,7 +2,7 @@
  *
  * program.c - the program clattn as a process.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* putenv */
 #include "program.h"
 
 #include <check.h>
