@@ -143,8 +143,10 @@ static clattn_status check_layer(const clattn_plan *plan, clattn_error *error)
     } tensors[] = {{"x", &l->x}, {"x_k", &l->x_k}, {"x_v", &l->x_v},
         {"w_q", &l->w_q}, {"w_k", &l->w_k}, {"w_v", &l->w_v}, {"w_o", &l->w_o},
         {"y", &l->y}};
-    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; ++i)
-        if (tensors[i].tensor->dtype != CLATTN_F32)
+    const size_t count = sizeof tensors / sizeof tensors[0];
+    for (size_t i = 0; i < count; ++i)
+        if (tensors[i].tensor->dtype != CLATTN_F32 &&
+            (tensors[i].tensor != &l->w_o || projects_out(l)))
             return error_set(error, CLATTN_UNSUPPORTED,
                 "%s has dtype %s, but kernels take f32 only yet",
                 tensors[i].name, dtype_name(tensors[i].tensor->dtype));
