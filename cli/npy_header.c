@@ -69,12 +69,12 @@ static bool parse_string(cursor *c, char *text, size_t capacity)
     if (quote != '\'' && quote != '"')
         return expected(c, "a string");
     const char *first = ++c->at;
-    while (c->at < c->end && *c->at != quote) {
-        if (*c->at == '\\' || *c->at == '\n')
+    while (c->at < c->end && *c->at != quote && *c->at != '\n') {
+        if (*c->at == '\\')
             return expected(c, "a string without escapes");
         ++c->at;
     }
-    if (c->at == c->end)
+    if (c->at == c->end || *c->at != quote)
         return expected(c, "the end of a string");
     copy_printable(text, capacity, first, (size_t)(c->at - first));
     ++c->at;
