@@ -81,15 +81,30 @@ static bool parse_string(cursor *c, char *text, size_t capacity)
     return true;
 }
 
+/* Bytes from an opening bracket to the one that closes it, at most `limit`. */
+static size_t bracketed(const cursor *c, size_t limit)
+{
+    size_t depth = 0, bytes = 0;
+    size_t rest = (size_t)(c->end - c->at);
+    while (bytes < limit && bytes < rest) {
+        char next = c->at[bytes++];
+        depth += next == '[' || next == '(';
+        depth -= next == ']' || next == ')';
+        if (depth == 0)
+            break;
+    }
+    return bytes;
+}
+
 static bool parse_descr(cursor *c, npy_header *header)
 {
     char next = peek(c);
     if (next == '[' || next == '(') {
-        char text[61];
-        copy_printable(text, sizeof text, c->at, (size_t)(c->end - c->at));
+        char text[81];
+        copy_printable(text, sizeof text, c->at, bracketed(c, sizeof text - 1));
         return fail(c->f,
-            "%s: structured dtype %s... is not read: save one field "
-            "as an array of its own",
+            "%s: structured dtype %s is not read: save one field as an array "
+            "of its own",
             c->path, text);
     }
     return parse_string(c, header->descr, sizeof header->descr);

@@ -295,10 +295,10 @@ static const struct header_case {
     {"records",
         "{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, "
         "'shape': (1,)}",
-        "structured dtype [('a', '<f4'), ('b', '<f4')]"},
+        "structured dtype [('a', '<f4'), ('b', '<f4')] is not read"},
     {"a sub-array",
         "{'descr': ('<f4', (2,)), 'fortran_order': False, 'shape': (1,)}",
-        "structured dtype ('<f4', (2,))"},
+        "structured dtype ('<f4', (2,)) is not"},
     {"descr is a number", "{'descr': 4, 'fortran_order': False, 'shape': (1,)}",
         "a string expected at byte 10"},
     {"an escape", HEADER("\\x3cf4", "False", "(1,)"),
