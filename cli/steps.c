@@ -140,11 +140,11 @@ static void print_weights(teacher *t)
     table numbers = pairs_table(s);
     double sum[TABLE_ROWS] = {0};
     for (size_t i = 0; i < table_rows(&numbers); ++i) {
-        const float *row = s->weights + (s->head * s->L + i) * s->Lk;
+        const size_t row = (s->head * s->L + i) * s->Lk;
         for (size_t j = 0; j < s->Lk; ++j)
-            sum[i] += (double)row[j];
+            sum[i] += (double)s->weights[row + j];
         for (size_t j = 0; j < table_columns(&numbers); ++j)
-            numbers.number[i][j] = (double)row[j];
+            numbers.number[i][j] = (double)s->weights[row + j];
     }
     step(t, "A = softmax(S)", s->L, s->Lk,
         "e^(score - the row's largest), divided by the row's sum of these: who "

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_picture.c - heat maps: colours, sizes, files of each kind, refusals.
+ */
+#define _XOPEN_SOURCE 600 /* symlink */
+#include "picture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heat.h"
+#include "scratch.h"
+#include "suite.h"
+
+/* ---- Colours ------------------------------------------------------------- */
+
+static double linear(unsigned char channel)
+{
+    const double c = channel / 255.0;
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+}
+
+/* The lightness L of CIELAB for sRGB, 0 to 100: IEC 61966-2-1, CIE 15. */
+static double lightness(heat_colour c)
+{
+    const double y = 0.2126 * linear(c.red) + 0.7152 * linear(c.green) +
+                     0.0722 * linear(c.blue);
+    return y > 216.0 / 24389.0 ? 116.0 * cbrt(y) - 16.0 : y * 24389.0 / 27.0;
+}
+
+START_TEST(colours_darken_evenly_from_0_to_1)
+{
+    const double all =
+        lightness(heat_colour_of(0.0f)) - lightness(heat_colour_of(1.0f));
+    ck_assert_double_gt(all, 80.0); /* of 100 */
+    for (int i = 0; i < 10; ++i) {
+        const double drop = lightness(heat_colour_of((float)i / 10.0f)) -
+                            lightness(heat_colour_of((float)(i + 1) / 10.0f));
+        ck_assert_msg(drop > all / 20.0 && drop < all / 5.0,
+            "from %d to %d tenths lightness drops by %f of %f", i, i + 1, drop,
+            all);
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_finite_has_a_colour_off_the_scale)
+{
+    const heat_colour odd = heat_colour_of(heat_share(NAN, 1.0f));
+    for (int i = 0; i <= 256; ++i) {
+        const heat_colour c = heat_colour_of((float)i / 256.0f);
+        const int apart = abs(c.red - odd.red) + abs(c.green - odd.green) +
+                          abs(c.blue - odd.blue);
+        ck_assert_msg(apart > 100, "%d / 256 is only %d apart", i, apart);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *about;
+    float weight, top, share;
+} SHARES[] = {
+    {"none", 0.0f, 0.5f, 0.0f},
+    {"half", 0.25f, 0.5f, 0.5f},
+    {"all", 0.5f, 0.5f, 1.0f},
+    {"negative counts as none", -1.0f, 0.5f, 0.0f},
+    {"more than all is all", 2.0f, 0.5f, 1.0f},
+    {"tiny", 1e-38f, 1e-38f, 1.0f},
+    {"NaN", NAN, 0.5f, NAN},
+    {"infinity", INFINITY, 0.5f, NAN},
+    {"minus infinity", -INFINITY, 0.5f, NAN},
+};
+
+START_TEST(a_share_is_between_0_and_1_or_nan)
+{
+    const float got = heat_share(SHARES[_i].weight, SHARES[_i].top);
+    ck_assert_msg(
+        isnan(SHARES[_i].share) ? isnan(got) : got == SHARES[_i].share,
+        "%s: %g", SHARES[_i].about, (double)got);
+}
+END_TEST
+
+static const struct {
+    const char *about;
+    float weight[3], top;
+    bool odd;
+} TOPS[] = {
+    {"the largest", {0.1f, 0.7f, 0.2f}, 0.7f, false},
+    {"NaN is passed over", {0.1f, NAN, 0.2f}, 0.2f, true},
+    {"so is infinity", {0.1f, INFINITY, 0.2f}, 0.2f, true},
+    {"nothing above 0", {0.0f, 0.0f, -1.0f}, 1.0f, false},
+    {"nothing finite", {NAN, NAN, NAN}, 1.0f, true},
+};
+
+START_TEST(the_top_is_the_largest_finite_weight)
+{
+    const reading r = {1, 3, TOPS[_i].weight, NULL, NULL, ""};
+    ck_assert_msg(heat_top(&r) == TOPS[_i].top, "%s: %g", TOPS[_i].about,
+        (double)heat_top(&r));
+    ck_assert_msg(heat_has_odd(&r) == TOPS[_i].odd, "%s", TOPS[_i].about);
+}
+END_TEST
+
+/* ---- Sizes --------------------------------------------------------------- */
+
+START_TEST(cells_fit_a_screen_or_take_a_pixel)
+{
+    static const size_t counts[] = {1, 2, 14, 59, 95, 120, 121, 500, 4000};
+    for (size_t a = 0; a < COUNT(counts); ++a)
+        for (size_t b = 0; b < COUNT(counts); ++b) {
+            const heat_cell cell = heat_cell_of(counts[a], counts[b]);
+            ck_assert_msg(cell.width > 0 && cell.height > 0,
+                "%zu x %zu: no cells", counts[a], counts[b]);
+            ck_assert_msg(cell.height * counts[a] <= 4000 &&
+                              cell.width * counts[b] <= 4000,
+                "%zu x %zu: cells of %zu x %zu", counts[a], counts[b],
+                cell.width, cell.height);
+            if (counts[a] <= 120 && counts[b] <= 120)
+                ck_assert_msg(cell.width == cell.height && cell.width >= 12,
+                    "%zu x %zu: cells of %zu x %zu are no squares with room "
+                    "for words",
+                    counts[a], counts[b], cell.width, cell.height);
+        }
+}
+END_TEST
+
+START_TEST(labels_are_thinned_by_round_steps)
+{
+    static const struct {
+        size_t cell, step;
+    } steps[] = {{56, 1}, {12, 1}, {11, 2}, {6, 2}, {5, 5}, {2, 10}, {1, 20}};
+    for (size_t i = 0; i < COUNT(steps); ++i)
+        ck_assert_msg(heat_label_step(steps[i].cell, 12) == steps[i].step,
+            "cells of %zu: every %zu", steps[i].cell,
+            heat_label_step(steps[i].cell, 12));
+}
+END_TEST
+
+START_TEST(a_scale_has_3_to_6_round_ticks)
+{
+    for (double top = 1e-30; top < 1e30; top *= 1.37) {
+        const double step = heat_tick_step(top);
+        const double leading = step / pow(10.0, floor(log10(step * 1.001)));
+        const double ticks = floor(top / step) + 1.0; /* with that of 0 */
+        ck_assert_msg(ticks >= 3.0 && ticks <= 6.0, "0 to %g by %g: %g ticks",
+            top, step, ticks);
+        ck_assert_msg(fabs(leading - 1.0) < 1e-6 ||
+                          fabs(leading - 2.0) < 1e-6 ||
+                          fabs(leading - 5.0) < 1e-6,
+            "0 to %g by %g", top, step);
+    }
+}
+END_TEST
+
+static uint32_t pixel_of(float share)
+{
+    const heat_colour c = heat_colour_of(share);
+    return (uint32_t)c.red << 16 | (uint32_t)c.green << 8 | (uint32_t)c.blue;
+}
+
+START_TEST(queries_run_down_and_keys_across)
+{
+    enum {
+        STRIDE = 13, /* 3 keys of 4 pixels, and one that is not ours */
+        LINES = 4,   /* 2 queries of 2 pixels */
+        OURS = 12
+    };
+    static const float weight[6] = {0.0f, 0.25f, 0.5f, NAN, 1.0f, 0.125f};
+    const reading r = {2, 3, weight, NULL, NULL, ""};
+    uint32_t pixel[STRIDE * LINES];
+    memset(pixel, 0xEE, sizeof pixel);
+    heat_paint(pixel, STRIDE, &r, 1.0f, (heat_cell){4, 2});
+    for (size_t y = 0; y < LINES; ++y)
+        for (size_t x = 0; x < STRIDE; ++x) {
+            const uint32_t want =
+                x < OURS ? pixel_of(weight[y / 2 * 3 + x / 4]) : 0xEEEEEEEE;
+            ck_assert_msg(pixel[y * STRIDE + x] == want,
+                "pixel (%zu, %zu) is %06x, not %06x", x, y,
+                (unsigned)pixel[y * STRIDE + x], (unsigned)want);
+        }
+}
+END_TEST
+
+/* ---- Refusals ------------------------------------------------------------ */
+
+static bool build_draws(void)
+{
+    failure f;
+    return picture_possible("a.png", 1, 1, &f);
+}
+
+static const struct {
+    const char *about, *path;
+    size_t rows, columns;
+    const char *message; /* a part of it; NULL: possible */
+} POSSIBLE[] = {
+    {"PNG", "a.png", 14, 14, NULL},
+    {"SVG", "a.svg", 14, 14, NULL},
+    {"PDF", "a.pdf", 14, 14, NULL},
+    {"capitals", "some.folder/A.PnG", 14, 14, NULL},
+    {"as large as it gets", "a.png", 4000, 4000, NULL},
+    {"another ending", "a.jpg", 14, 14,
+        "a.jpg: a picture's name must end in .png, .svg or .pdf"},
+    {"no ending", "png", 14, 14, "must end in .png, .svg or .pdf"},
+    {"nothing but an ending", ".png", 14, 14, "must end in"},
+    {"no name", "", 14, 14, "must end in"},
+    {"an ending in the middle", "a.png.txt", 14, 14, "must end in"},
+    {"20,000 words", "a.png", 20000, 20000,
+        "a.png: a picture of 20000 x 20000 words is too large: at most 4000"},
+    {"too many queries", "a.svg", 4001, 1, "4001 x 1 words is too large"},
+    {"too many keys", "a.svg", 1, 4001, "1 x 4001 words is too large"},
+    {"no queries", "a.png", 0, 5, "0 x 5 words has nothing to draw"},
+    {"no keys", "a.png", 5, 0, "5 x 0 words has nothing to draw"},
+};
+
+START_TEST(what_cannot_be_drawn_is_refused_by_name)
+{
+    failure f = {""};
+    const char *want = POSSIBLE[_i].message;
+    const bool got = picture_possible(
+        POSSIBLE[_i].path, POSSIBLE[_i].rows, POSSIBLE[_i].columns, &f);
+    if (want == NULL && !build_draws())
+        want = "a.png: this build draws no pictures";
+    ck_assert_msg(got == (want == NULL), "%s: %s %s", POSSIBLE[_i].about,
+        got ? "accepted" : "refused", f.text);
+    if (want != NULL && build_draws())
+        ck_assert_msg(strstr(f.text, want) != NULL, "%s: \"%s\"",
+            POSSIBLE[_i].about, f.text);
+    else if (want != NULL && POSSIBLE[_i].message == NULL)
+        ck_assert_msg(strstr(f.text, "libpango1.0-dev") != NULL, "%s: \"%s\"",
+            POSSIBLE[_i].about, f.text);
+}
+END_TEST
+
+/* ---- Files --------------------------------------------------------------- */
+
+enum {
+    MOST = 600
+};
+
+typedef struct sentence {
+    char letters[MOST][12];
+    char *text[MOST];
+    words queries, keys;
+    float weight[MOST * MOST];
+    reading r;
+} sentence;
+
+/* Each word reads the one before it; row 1 holds what no map should. */
+static sentence *sentence_new(size_t rows, size_t columns)
+{
+    sentence *s = calloc(1, sizeof *s);
+    ck_assert_ptr_nonnull(s);
+    for (size_t i = 0; i < MOST; ++i) {
+        s->text[i] = s->letters[i];
+        snprintf(s->letters[i], sizeof s->letters[i], "word%zu", i);
+    }
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j)
+            s->weight[i * columns + j] = j + 1 == i ? 0.75f : 0.01f;
+    s->queries = (words){rows, s->text};
+    s->keys = (words){columns, s->text};
+    s->r = (reading){
+        rows, columns, s->weight, &s->queries, &s->keys, "layer 3, head 1"};
+    return s;
+}
+
+/* The file's bytes and a 0 behind them, the caller's to free. */
+static char *drawn(const reading *r, const char *name, size_t *bytes)
+{
+    char path[SCRATCH_PATH];
+    failure f = {""};
+    ck_assert_msg(
+        picture_write(scratch_path(path, name), r, &f), "%s: %s", name, f.text);
+    char *data = scratch_read(path, bytes);
+    ck_assert_msg(data != NULL, "%s was not written", name);
+    return data;
+}
+
+static size_t big_endian(const char *bytes)
+{
+    size_t value = 0;
+    for (size_t i = 0; i < 4; ++i)
+        value = value << 8 | (unsigned char)bytes[i];
+    return value;
+}
+
+static const struct {
+    const char *about;
+    size_t rows, columns;
+} SENTENCES[] = {
+    {"one word", 1, 1},
+    {"a sentence", 14, 14},
+    {"a paragraph", 95, 95},
+    {"a page", 500, 500},
+    {"one query, many keys", 1, 600},
+    {"many queries, one key", 600, 1},
+};
+
+START_TEST(pictures_of_any_size_are_whole_and_small)
+{
+    static const char *const names[] = {"a.png", "a.svg", "a.pdf"};
+    static const char *const begin[] = {"\x89PNG\r\n", "<?xml", "%PDF-"};
+    static const char *const end[] = {
+        "IEND\xAE\x42\x60\x82", "</svg>\n", "%%EOF\n"};
+    if (!build_draws())
+        return;
+    sentence *s = sentence_new(SENTENCES[_i].rows, SENTENCES[_i].columns);
+    for (size_t kind = 0; kind < 3; ++kind) {
+        size_t bytes = 0;
+        char *data = drawn(&s->r, names[kind], &bytes);
+        const size_t last = strlen(end[kind]);
+        ck_assert_msg(bytes > 1000 && bytes < 1000000, "%s: %s has %zu bytes",
+            SENTENCES[_i].about, names[kind], bytes);
+        ck_assert_msg(memcmp(data, begin[kind], strlen(begin[kind])) == 0 &&
+                          memcmp(data + bytes - last, end[kind], last) == 0,
+            "%s: %s is not what its name says", SENTENCES[_i].about,
+            names[kind]);
+        free(data);
+    }
+    ck_assert_uint_eq(scratch_count(""), 3); /* and nothing beside them */
+    free(s);
+}
+END_TEST
+
+START_TEST(a_png_has_room_for_its_cells)
+{
+    if (!build_draws())
+        return;
+    sentence *s = sentence_new(SENTENCES[_i].rows, SENTENCES[_i].columns);
+    const heat_cell cell = heat_cell_of(s->r.rows, s->r.columns);
+    size_t bytes = 0;
+    char *data = drawn(&s->r, "b.png", &bytes);
+    const size_t width = big_endian(data + 16), height = big_endian(data + 20);
+    ck_assert_msg(width > s->r.columns * cell.width &&
+                      height > s->r.rows * cell.height && width < 4000 &&
+                      height < 4000,
+        "%s: %zu x %zu pixels", SENTENCES[_i].about, width, height);
+    free(data);
+    free(s);
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_drawn)
+{
+    if (!build_draws())
+        return;
+    sentence *s = sentence_new(4, 4);
+    size_t bytes[2] = {0};
+    char *without = drawn(&s->r, "c.svg", &bytes[0]);
+    s->weight[1] = NAN;
+    s->weight[2] = -INFINITY;
+    s->weight[3] = -3.0f;
+    s->weight[4] = 1e30f;
+    char *with = drawn(&s->r, "d.svg", &bytes[1]);
+    /* The colour of the entry beside the scale: 232, 84, 30 of 255. */
+    ck_assert_ptr_null(
+        strstr(without, "rgb(90.980392%,32.941176%,11.764706%)"));
+    ck_assert_ptr_nonnull(
+        strstr(with, "rgb(90.980392%,32.941176%,11.764706%)"));
+    free(without);
+    free(with);
+    free(s);
+}
+END_TEST
+
+START_TEST(words_of_any_script_and_length_are_drawn)
+{
+    static char longest[20001];
+    static char *const text[] = {"\u5c71\u7f8a", "\u0627\u0644\u0645\u0627",
+        "\u092c\u0915\u0930\u0940", "\U0001F410", "e\u0301", "", " ", "\uFFFD",
+        "<b>&amp;", longest};
+    static float weight[COUNT(text) * COUNT(text)];
+    if (!build_draws())
+        return;
+    for (size_t i = 0; i + 2 < sizeof longest; i += 2)
+        memcpy(longest + i, "\u00e9", 2);
+    const words names = {COUNT(text), (char **)(void *)text};
+    const reading r = {
+        COUNT(text), COUNT(text), weight, &names, &names, longest};
+    size_t bytes = 0;
+    char *data = drawn(&r, "e.png", &bytes);
+    ck_assert_msg(
+        big_endian(data + 16) < 4000, "%zu pixels wide", big_endian(data + 16));
+    free(data);
+}
+END_TEST
+
+START_TEST(the_same_reading_gives_the_same_picture)
+{
+    if (!build_draws())
+        return;
+    sentence *s = sentence_new(14, 14);
+    size_t first = 0, second = 0;
+    char *a = drawn(&s->r, "f.png", &first);
+    char *b = drawn(&s->r, "f.png", &second);
+    ck_assert_uint_eq(first, second);
+    ck_assert_int_eq(memcmp(a, b, first), 0);
+    s->weight[0] = 0.5f;
+    char *c = drawn(&s->r, "f.png", &second);
+    ck_assert_msg(first != second || memcmp(a, c, first) != 0,
+        "another weight gives the same picture");
+    free(a);
+    free(b);
+    free(c);
+    free(s);
+}
+END_TEST
+
+START_TEST(a_path_that_cannot_be_written_is_named)
+{
+    char path[SCRATCH_PATH];
+    failure f = {""};
+    sentence *s = sentence_new(2, 2);
+    scratch_path(path, "none/a.png");
+    ck_assert(!picture_write(path, &s->r, &f));
+    ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);
+    ck_assert_uint_eq(scratch_count(""), 0);
+    free(s);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_a_failure)
+{
+    failure f = {""};
+    sentence *s = sentence_new(14, 14);
+    FILE *full = fopen("/dev/full", "w");
+    if (full != NULL && build_draws()) {
+        /* The ending decides, so the device goes by another name. */
+        char path[SCRATCH_PATH];
+        scratch_path(path, "full.png");
+        ck_assert_int_eq(symlink("/dev/full", path), 0);
+        ck_assert_msg(!picture_write(path, &s->r, &f), "written to /dev/full");
+        ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);
+    }
+    if (full != NULL)
+        fclose(full);
+    free(s);
+}
+END_TEST
+
+static TCase *arithmetic_tests(void)
+{
+    TCase *heat = tcase_create("heat");
+    tcase_add_test(heat, colours_darken_evenly_from_0_to_1);
+    tcase_add_test(heat, what_is_not_finite_has_a_colour_off_the_scale);
+    tcase_add_loop_test(
+        heat, a_share_is_between_0_and_1_or_nan, 0, (int)COUNT(SHARES));
+    tcase_add_loop_test(
+        heat, the_top_is_the_largest_finite_weight, 0, (int)COUNT(TOPS));
+    tcase_add_test(heat, cells_fit_a_screen_or_take_a_pixel);
+    tcase_add_test(heat, labels_are_thinned_by_round_steps);
+    tcase_add_test(heat, a_scale_has_3_to_6_round_ticks);
+    tcase_add_test(heat, queries_run_down_and_keys_across);
+    return heat;
+}
+
+static TCase *file_tests(void)
+{
+    TCase *files = tcase_create("files");
+    tcase_add_checked_fixture(files, scratch_begin, scratch_end);
+    tcase_set_timeout(files, 60); /* under a sanitizer, on a busy machine */
+    tcase_add_loop_test(files, what_cannot_be_drawn_is_refused_by_name, 0,
+        (int)COUNT(POSSIBLE));
+    tcase_add_loop_test(files, pictures_of_any_size_are_whole_and_small, 0,
+        (int)COUNT(SENTENCES));
+    tcase_add_loop_test(
+        files, a_png_has_room_for_its_cells, 0, (int)COUNT(SENTENCES));
+    tcase_add_test(files, what_is_not_finite_is_drawn);
+    tcase_add_test(files, words_of_any_script_and_length_are_drawn);
+    tcase_add_test(files, the_same_reading_gives_the_same_picture);
+    tcase_add_test(files, a_path_that_cannot_be_written_is_named);
+    tcase_add_test(files, a_full_disk_is_a_failure);
+    return files;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("picture");
+    suite_add_tcase(suite, arithmetic_tests());
+    suite_add_tcase(suite, file_tests());
+    return suite_main(suite, 0);
+}
