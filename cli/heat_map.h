@@ -6,11 +6,11 @@
 #ifndef CLATTN_CLI_HEAT_MAP_H
 #define CLATTN_CLI_HEAT_MAP_H
 
+#include "words.h"
+
 #ifdef CLATTN_HAVE_PANGOCAIRO
 
 #include <cairo.h>
-
-#include "words.h"
 
 typedef struct heat_map heat_map;
 

@@ -5,11 +5,12 @@
 #ifndef CLATTN_CLI_LABEL_H
 #define CLATTN_CLI_LABEL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #ifdef CLATTN_HAVE_PANGOCAIRO
 
 #include <cairo.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 enum {
     LABEL_BYTES = 256 /* longer text is cut between characters */
