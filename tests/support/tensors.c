@@ -13,7 +13,7 @@
 #include "scratch.h"
 
 enum {
-    HEADER_BYTES = 8000
+    HEADER_BYTES = 32000
 };
 
 static size_t count_of(const tensor_row *row)
