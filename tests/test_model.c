@@ -135,7 +135,8 @@ START_TEST(a_layer_is_found_and_measured)
     model_layer m;
     failure f = {""};
     model_request request = row->request;
-    request.path = tensors_write(path, "model.safetensors", row->rows, HEADS_2);
+    request.path =
+        tensors_write(path, "model.safetensors", row->rows, HEADS_2, NULL);
     ck_assert_msg(model_load(&m, &request, &f), "%s: %s", row->about, f.text);
     ck_assert_msg(strcmp(m.prefix, row->prefix) == 0, "%s: prefix %s",
         row->about, m.prefix);
@@ -171,7 +172,8 @@ START_TEST(packed_weights_keep_the_stride_of_their_tensor)
         model_layer m;
         failure f = {""};
         const model_request request = {
-            .path = tensors_write(path, "packed.safetensors", rows, HEADS_2),
+            .path =
+                tensors_write(path, "packed.safetensors", rows, HEADS_2, NULL),
             .weight_order = CASES[i].order,
             .no_output = true};
         ck_assert_msg(model_load(&m, &request, &f), "%s", f.text);
@@ -204,7 +206,8 @@ START_TEST(the_layers_number_is_the_last_one_in_its_prefix)
     model_layer m;
     failure f = {""};
     const model_request request = {
-        .path = tensors_write(path, "index.safetensors", row->rows, HEADS_2)};
+        .path =
+            tensors_write(path, "index.safetensors", row->rows, HEADS_2, NULL)};
     ck_assert_msg(model_load(&m, &request, &f), "%s", f.text);
     ck_assert_msg(m.has_index == row->has_index && m.index == row->index,
         "%s: %d, %zu", m.prefix, m.has_index, m.index);
@@ -237,7 +240,8 @@ START_TEST(heads_come_from_the_metadata_or_are_refused)
     model_layer m;
     failure f = {""};
     const model_request request = {
-        .path = tensors_write(path, "heads.safetensors", rows, row->metadata)};
+        .path = tensors_write(
+            path, "heads.safetensors", rows, row->metadata, NULL)};
     const bool done = model_load(&m, &request, &f);
     ck_assert_msg(done == (row->heads > 0), "%s: %s", row->metadata, f.text);
     ck_assert_msg(m.Hq == row->heads, "%s: %zu heads", row->metadata, m.Hq);
@@ -340,7 +344,8 @@ START_TEST(what_cannot_be_right_is_refused_with_file_and_tensor)
     model_layer m;
     failure f = {""};
     model_request request = row->request;
-    request.path = tensors_write(path, "model.safetensors", row->rows, HEADS_2);
+    request.path =
+        tensors_write(path, "model.safetensors", row->rows, HEADS_2, NULL);
     ck_assert_msg(!model_load(&m, &request, &f), "%s: accepted", row->about);
     ck_assert_msg(strncmp(f.text, path, strlen(path)) == 0,
         "%s: \"%s\" does not begin with the file", row->about, f.text);
@@ -381,7 +386,7 @@ START_TEST(a_long_list_is_cut)
         rows[i] = (tensor_row){names[i], 1, {1}, 0};
     }
     const model_request request = {
-        .path = tensors_write(path, "many.safetensors", rows, NULL)};
+        .path = tensors_write(path, "many.safetensors", rows, NULL, NULL)};
     ck_assert(!model_load(&m, &request, &f));
     ck_assert_msg(strstr(f.text, "100 tensors") &&
                       strstr(f.text, "tensor.10") &&

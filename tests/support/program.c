@@ -12,13 +12,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scratch.h"
+
+static const char *place(char *path, const char *argument)
+{
+    if (argument[0] == '@')
+        return scratch_path(path, argument + 1);
+    if (argument[0] != '%')
+        return argument;
+    snprintf(path, SCRATCH_PATH, CLATTN_SOURCE_DIR "/examples/minilm/%s",
+        argument + 1);
+    return path;
+}
+
 /* In the child: never returns. */
 static void become(const char *const *arguments, const char *const *environment,
     FILE *out, FILE *err)
 {
     char *list[PROGRAM_ARGUMENTS + 2] = {strdup(CLATTN_PROGRAM)};
-    for (size_t i = 0; arguments[i] && i < PROGRAM_ARGUMENTS; i++)
-        list[i + 1] = strdup(arguments[i]);
+    for (size_t i = 0; arguments[i] && i < PROGRAM_ARGUMENTS; i++) {
+        char path[SCRATCH_PATH];
+        list[i + 1] = strdup(place(path, arguments[i]));
+    }
     for (size_t i = 0; environment && environment[i]; i++)
         putenv(strdup(environment[i]));
     dup2(fileno(out), STDOUT_FILENO);

@@ -18,8 +18,12 @@ typedef struct program_result {
     char err[8 << 10];
 } program_result;
 
-/* `arguments` ends with NULL and does not begin with the program's name;
-   `environment` is a list of "NAME=value" that ends with NULL, or NULL. */
+/*
+ * `arguments` ends with NULL and does not begin with the program's name.  Of an
+ * argument "@name" is a file of the scratch folder, "%name" one of
+ * examples/minilm.  `environment` is a list of "NAME=value" that ends with NULL,
+ * or NULL.
+ */
 void program_run(program_result *result, const char *const *arguments,
     const char *const *environment);
 

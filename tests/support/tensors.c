@@ -39,9 +39,14 @@ static void describe(char *header, const tensor_row *row, size_t at)
         row->name, shape, at, at + count_of(row) * sizeof(float));
 }
 
+static float count_up(const tensor_row *row, size_t i)
+{
+    return row->first + (float)i;
+}
+
 /* A length of 8 bytes, little-endian, the header and the data. */
-static char *assemble(
-    const char *header, const tensor_row *rows, size_t data_bytes)
+static char *assemble(const char *header, const tensor_row *rows,
+    size_t data_bytes, tensor_fill *fill)
 {
     const size_t size = strlen(header);
     char *file = calloc(1, 8 + size + data_bytes + 1);
@@ -52,7 +57,7 @@ static char *assemble(
     char *at = file + 8 + size;
     for (; rows->name; rows++)
         for (size_t i = 0; i < count_of(rows); i++, at += sizeof(float)) {
-            const float value = rows->first + (float)i;
+            const float value = fill(rows, i);
             memcpy(at, &value, sizeof value);
         }
     return file;
@@ -70,7 +75,7 @@ const char *tensors_write(
         bytes += count_of(&rows[i]) * sizeof(float);
     }
     strcat(header, "}");
-    char *file = assemble(header, rows, bytes);
+    char *file = assemble(header, rows, bytes, fill ? fill : count_up);
     scratch_write(path, name, file, 8 + strlen(header) + bytes);
     free(file);
     return path;
