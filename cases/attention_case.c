@@ -91,10 +91,6 @@ static const attention_case TABLE[] = {
         OFFSET(INT32_MAX), .returns = BOTH},
     {"causal, an offset for each item", {5, 2, 1, 9, 13, 9, 9}, ITEM_OFFSETS,
         .returns = BOTH},
-    {"a diagonal that nothing uses", {2, 2, 1, 5, 9, 9, 9},
-        .diagonal = CLATTN_BOTTOM_RIGHT, .returns = BOTH},
-    {"offsets for each item that nothing uses", {3, 2, 1, 5, 9, 9, 9},
-        .diagonal = CLATTN_OFFSET, .item_offsets = true, .returns = BOTH},
 
     {"lengths, one of them 0", {4, 2, 1, 7, 21, 9, 9}, .key_lengths = true,
         .returns = BOTH},
@@ -218,6 +214,8 @@ static void draw_sizes(attention_case *c, draw *d)
 static void draw_diagonal(attention_case *c, draw *d)
 {
     c->causal = (int32_t)draw_below(d, 2);
+    if (!c->causal)
+        return;
     c->diagonal = CLATTN_TOP_LEFT + (int32_t)draw_below(d, 3);
     if (c->diagonal == CLATTN_OFFSET) {
         c->item_offsets = draw_below(d, 2) == 0;

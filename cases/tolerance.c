@@ -63,7 +63,7 @@ static double row_errors(const tolerance_attention *a, const double *q,
     for (size_t j = 0; j < a->Lk; ++j) {
         rel[j] = 0;
         if (p[j] > 0) {
-            rel[j] = score_error(a, q, k + j * a->D, log(top / p[j]));
+            rel[j] = score_error(a, q, k + j * a->D, log(top) - log(p[j]));
             shifted += p[j] * exp(rel[j]);
         }
     }
