@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rows.c - small steps of the tests that hold each kernel row to a property.
+ */
+#include "rows.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "run.h"
+
+int rows_count(void)
+{
+    int count = 0;
+    while (clattn_kernel_name((size_t)count) != NULL)
+        ++count;
+    return count;
+}
+
+void rows_create(attention_trial *trial, const attention_case *c, int row)
+{
+    ck_assert(attention_trial_create(trial, c));
+    trial->problem.kernel = clattn_kernel_name((size_t)row);
+}
+
+void rows_run(attention_trial *trial)
+{
+    clattn_error error;
+    const clattn_status status = run_attention(trial, RUN_HOST, &error);
+    ck_assert_msg(status == CLATTN_OK, "row %s: %s", trial->problem.kernel,
+        error.message);
+}
+
+void rows_rerun(attention_trial *trial)
+{
+    arena_remember(&trial->memory);
+    rows_run(trial);
+}
+
+float *rows_at(const attention_trial *trial, enum attention_slot slot, size_t b,
+    size_t h, size_t row, size_t column)
+{
+    return arena_at(&trial->memory, slot, b, h, row, column);
+}
+
+size_t rows_kv_head(const attention_trial *trial, size_t h)
+{
+    return h / (trial->of.size.Hq / trial->of.size.Hkv);
+}
+
+void rows_for_each(const attention_trial *trial, rows_check *check)
+{
+    const attention_case *c = &trial->of;
+    for (size_t b = 0; b < c->size.B; ++b)
+        for (size_t h = 0; h < c->size.Hq; ++h)
+            for (size_t i = 0; i < c->size.Lq; ++i)
+                check(trial, b, h, i);
+}
+
+void rows_assert_bits(const attention_trial *one, const attention_trial *other,
+    enum attention_slot slot, size_t b, size_t h, size_t i, const char *about)
+{
+    const arena_tensor *t = &one->memory.tensor[slot];
+    ck_assert_msg(
+        memcmp(rows_at(one, slot, b, h, i, 0), rows_at(other, slot, b, h, i, 0),
+            t->size[3] * sizeof(float)) == 0,
+        "%s, row %s: %s[%zu][%zu][%zu] changed its bits: %s", one->of.about,
+        one->problem.kernel, t->name, b, h, i, about);
+}
+
+void rows_assert_all_bits(
+    const attention_trial *one, const attention_trial *other, const char *about)
+{
+    for (size_t m = 0; m < one->memory.memories; ++m)
+        ck_assert_msg(
+            memcmp(one->memory.memory[m].data, other->memory.memory[m].data,
+                one->memory.memory[m].count * sizeof(float)) == 0,
+            "%s, row %s: not the same bits: %s", one->of.about,
+            one->problem.kernel, about);
+}

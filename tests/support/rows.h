@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rows.h - small steps of the tests that hold each kernel row to a property.
+ */
+#ifndef CLATTN_TESTS_ROWS_H
+#define CLATTN_TESTS_ROWS_H
+
+#include "attention_case.h"
+
+/* How many rows the library has, as loop tests count. */
+int rows_count(void);
+
+/* A trial that is forced to a row; the run fails the test if the call does. */
+void rows_create(attention_trial *trial, const attention_case *c, int row);
+void rows_run(attention_trial *trial);
+/* After a change of inputs. */
+void rows_rerun(attention_trial *trial);
+
+float *rows_at(const attention_trial *trial, enum attention_slot slot, size_t b,
+    size_t h, size_t row, size_t column);
+
+/* Which head of k and v a head of q reads. */
+size_t rows_kv_head(const attention_trial *trial, size_t h);
+
+/* Call `check` for each row of out. */
+typedef void rows_check(
+    const attention_trial *trial, size_t b, size_t h, size_t i);
+void rows_for_each(const attention_trial *trial, rows_check *check);
+
+/* One row of an output has the same bits in both trials. */
+void rows_assert_bits(const attention_trial *one, const attention_trial *other,
+    enum attention_slot slot, size_t b, size_t h, size_t i, const char *about);
+/* All memory has. */
+void rows_assert_all_bits(const attention_trial *one,
+    const attention_trial *other, const char *about);
+
+#endif
