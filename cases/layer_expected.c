@@ -75,15 +75,18 @@ static void reference_problem(
         (clattn_tensor){.batch = c->size.Hkv * c->size.Lk * c->size.Dv,
             .head = c->size.Lk * c->size.Dv,
             .row = c->size.Dv};
-    attention->out =
-        (clattn_tensor){.batch = c->size.Hq * c->size.Lq * c->size.Dv,
-            .head = c->size.Lq * c->size.Dv,
-            .row = c->size.Dv};
     *layer = trial->problem;
     layer->attention = attention;
     layer->x = layer->y = layer->x_k = layer->x_v = (clattn_tensor){.row = 0};
     layer->w_q = layer->w_k = layer->w_v = layer->w_o = layer->x;
-    layer->flags |= CLATTN_KEEP_QKV | CLATTN_KEEP_OUT;
+    layer->flags |= CLATTN_KEEP_QKV;
+    if (layer->flags & CLATTN_PROJECT_OUT) { /* else y is out */
+        layer->flags |= CLATTN_KEEP_OUT;
+        attention->out =
+            (clattn_tensor){.batch = c->size.Hq * c->size.Lq * c->size.Dv,
+                .head = c->size.Lq * c->size.Dv,
+                .row = c->size.Dv};
+    }
 }
 
 static clattn_status reference(layer_expected *e, const layer_trial *trial,
@@ -95,7 +98,8 @@ static clattn_status reference(layer_expected *e, const layer_trial *trial,
     reference_problem(&layer, &attention, trial);
     clattn_layer_args args = layer_trial_args(trial, &inner, NULL);
 
-    inner.out = (clattn_output){.host = e->of[LAYER_OUT].value};
+    if (layer.flags & CLATTN_KEEP_OUT)
+        inner.out = (clattn_output){.host = e->of[LAYER_OUT].value};
     inner.lse = (clattn_output){.host = e->of[LAYER_LSE].value};
     inner.weights = (clattn_output){.host = e->of[LAYER_WEIGHTS].value};
     args.y = (clattn_output){.host = e->of[LAYER_Y].value};

@@ -171,7 +171,7 @@ END_TEST
 START_TEST(kept_tensors_through_attention_give_the_layers_output)
 {
     layer_case c = PADDED;
-    c.flags = CLATTN_KEEP_QKV | CLATTN_KEEP_OUT;
+    c.flags = CLATTN_KEEP_QKV;
     c.size.Ey = c.size.Hq * c.size.Dv;
     layer_trial trial;
     clattn_error error;
@@ -182,13 +182,13 @@ START_TEST(kept_tensors_through_attention_give_the_layers_output)
     const arena *a = &trial.memory;
     float out[4 * 9 * 32]; /* B Lq Hq Dv */
     ck_assert_uint_eq(
-        sizeof out, arena_elements(&a->tensor[LAYER_OUT]) * sizeof(float));
+        sizeof out, arena_elements(&a->tensor[LAYER_Y]) * sizeof(float));
     clattn_attention problem = trial.attention;
     problem.flags = CLATTN_KEY_LENGTHS;
     problem.q = arena_strides(a, LAYER_Q);
     problem.k = arena_strides(a, LAYER_K);
     problem.v = arena_strides(a, LAYER_V);
-    problem.out = arena_strides(a, LAYER_OUT);
+    problem.out = (clattn_tensor){.batch = 9 * 32, .head = 8, .row = 32};
     layer_trial_args(&trial, &inner, NULL);
     const clattn_attention_args args = {.struct_size = sizeof args,
         .out = {.host = out},
@@ -200,7 +200,6 @@ START_TEST(kept_tensors_through_attention_give_the_layers_output)
         clattn_attention_host(opencl_get()->ctx, &problem, &args, &error);
     ck_assert_msg(status == CLATTN_OK, "%s", error.message);
     ck_assert_mem_eq(out, arena_at(a, LAYER_Y, 0, 0, 0, 0), sizeof out);
-    ck_assert_mem_eq(out, arena_at(a, LAYER_OUT, 0, 0, 0, 0), sizeof out);
     layer_trial_destroy(&trial);
 }
 END_TEST
@@ -227,16 +226,17 @@ static void no_width(clattn_layer *layer, clattn_attention *attention)
     layer->E = 0;
 }
 
-static void values_alone(clattn_layer *layer, clattn_attention *attention)
-{
-    (void)attention;
-    layer->Ev = 7;
-}
-
 static void attentions_flag(clattn_layer *layer, clattn_attention *attention)
 {
     (void)attention;
     layer->flags |= CLATTN_RETURN_WEIGHTS;
+}
+
+static void out_is_y(clattn_layer *layer, clattn_attention *attention)
+{
+    (void)attention;
+    layer->flags = CLATTN_KEEP_OUT;
+    layer->Ey = 32;
 }
 
 static void width_of_out(clattn_layer *layer, clattn_attention *attention)
@@ -272,8 +272,8 @@ static const struct {
     {"no attention", "attention", no_attention, CLATTN_INVALID},
     {"no weight order", "weight_order", no_order, CLATTN_INVALID},
     {"no columns", "E", no_width, CLATTN_INVALID},
-    {"a third input without a second", "Ev", values_alone, CLATTN_UNSUPPORTED},
     {"a flag of attention's", "flags", attentions_flag, CLATTN_INVALID},
+    {"out asked for twice", "CLATTN_KEEP_OUT", out_is_y, CLATTN_INVALID},
     {"y is out, but of another width", "Ey", width_of_out, CLATTN_INVALID},
     {"keys of x, but of another length", "Lk", other_length, CLATTN_INVALID},
     {"half precision", "f16", half, CLATTN_UNSUPPORTED},
