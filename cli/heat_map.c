@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "heat.h"
+#include "heat_scale.h"
 #include "label.h"
+#include "pen.h"
 
 /* In pixels of a PNG of detail 1, points of an SVG or PDF. */
 #define EDGE        16.0 /* around everything */
@@ -23,7 +25,6 @@
 #define LEAST_WORD  9.5 /* beside cells of 12 */
 #define SMALL_SIZE  11.0
 #define LONGEST     150.0 /* words are cut there */
-#define SCALE_WIDTH 14.0
 #define SCALE_LEAST 110.0
 #define SCALE_MOST  320.0
 #define RIGHT_ANGLE 1.5707963267948966
@@ -40,15 +41,13 @@ typedef struct axis {
 
 struct heat_map {
     const reading *r;
-    float top;
-    bool odd;
+    heat_scale scale;
     label_font *font;
     axis rows, columns;
     double word_size, line, angle;  /* of the words on top */
     double left, above, wide, high; /* the cells */
-    double scale_left, scale_high;
     double width, height;
-    size_t unknown; /* names that no font has */
+    bool unknown; /* a name has characters that no font has */
 };
 
 static double larger(double a, double b)
@@ -82,7 +81,7 @@ static void measure_axis(heat_map *map, axis *a)
             label_measure(map->font, text, map->word_size, LONGEST);
         a->longest = larger(a->longest, box.width);
         map->line = larger(map->line, box.height);
-        map->unknown += box.unknown;
+        map->unknown = map->unknown || box.unknown;
     }
 }
 
@@ -120,16 +119,16 @@ static void arrange(heat_map *map)
     map->left = ceil(EDGE + small.height + GAP + map->rows.longest + GAP);
     map->above = ceil(EDGE + title.height + GAP + small.height + GAP +
                       names_height(map) + GAP);
-    map->scale_left = map->left + map->wide + 24.0;
-    map->scale_high = larger(SCALE_LEAST, smaller(SCALE_MOST, map->high));
-    const double scale_end =
-        map->above + map->scale_high + (map->odd ? 3.0 : 1.0) * small.height;
+    map->scale.left = map->left + map->wide + 24.0;
+    map->scale.above = map->above;
+    map->scale.high = larger(SCALE_LEAST, smaller(SCALE_MOST, map->high));
     const double title_end =
         EDGE + smaller(title.width, larger(LONGEST * 3.0, map->wide));
-    map->width = ceil(EDGE + larger(map->scale_left + SCALE_WIDTH + 84.0,
+    map->width = ceil(EDGE + larger(map->scale.left + HEAT_SCALE_WIDTH,
                                  larger(end_of_names(map), title_end)));
-    map->height = ceil(larger(map->above + map->high, scale_end) +
-                       (map->unknown > 0 ? small.height + GAP : 0.0) + EDGE);
+    map->height =
+        ceil(map->above + larger(map->high, heat_scale_height(&map->scale)) +
+             (map->unknown ? small.height + GAP : 0.0) + EDGE);
 }
 
 heat_map *heat_map_new(const reading *r)
@@ -145,8 +144,8 @@ heat_map *heat_map_new(const reading *r)
     const heat_cell cell = heat_cell_of(r->rows, r->columns);
     const size_t least = cell.width < cell.height ? cell.width : cell.height;
     map->r = r;
-    map->top = heat_top(r);
-    map->odd = heat_has_odd(r);
+    map->scale.top = (double)heat_top(r);
+    map->scale.odd = heat_has_odd(r);
     map->word_size = least < 16 ? LEAST_WORD : WORD_SIZE;
     map->rows = (axis){
         r->queries, r->rows, cell.height, heat_label_step(cell.height, 12), 0};
@@ -177,26 +176,6 @@ double heat_map_height(const heat_map *map)
     return map->height;
 }
 
-static void ink(cairo_t *to, heat_colour c)
-{
-    cairo_set_source_rgb(to, c.red / 255.0, c.green / 255.0, c.blue / 255.0);
-}
-
-static void grey(cairo_t *to, double light)
-{
-    cairo_set_source_rgb(to, light, light, light);
-}
-
-static void tick(cairo_t *to, double x, double y, double dx, double dy)
-{
-    grey(to, 0.55);
-    cairo_set_line_width(to, 1.0);
-    cairo_move_to(to, x, y);
-    cairo_rel_line_to(to, dx, dy);
-    cairo_stroke(to);
-    grey(to, 0.13);
-}
-
 static void draw_row_names(const heat_map *map, cairo_t *to)
 {
     const axis *a = &map->rows;
@@ -209,7 +188,7 @@ static void draw_row_names(const heat_map *map, cairo_t *to)
         label_draw(map->font, to, text, map->word_size, LONGEST, LABEL_ENDS);
         cairo_restore(to);
         if (a->step > 1)
-            tick(to, map->left - 4.0, y, 4.0, 0.0);
+            pen_tick(to, map->left - 4.0, y, 4.0, 0.0);
     }
 }
 
@@ -229,7 +208,7 @@ static void draw_column_names(const heat_map *map, cairo_t *to)
             upright ? LABEL_CENTRED : LABEL_BEGINS);
         cairo_restore(to);
         if (a->step > 1)
-            tick(to, x, map->above - 4.0, 0.0, 4.0);
+            pen_tick(to, x, map->above - 4.0, 0.0, 4.0);
     }
 }
 
@@ -245,7 +224,7 @@ static void draw_cells(const heat_map *map, cairo_t *to, size_t detail)
     if (cairo_surface_status(image) == CAIRO_STATUS_SUCCESS) {
         heat_paint((uint32_t *)(void *)cairo_image_surface_get_data(image),
             (size_t)cairo_image_surface_get_stride(image) / sizeof(uint32_t),
-            map->r, map->top, cell);
+            map->r, (float)map->scale.top, cell);
         cairo_surface_mark_dirty(image);
     }
     cairo_save(to);
@@ -278,7 +257,7 @@ static void draw_value(
     const heat_map *map, cairo_t *to, size_t row, size_t column)
 {
     const float weight = map->r->weight[row * map->r->columns + column];
-    const float share = heat_share(weight, map->top);
+    const float share = heat_share(weight, (float)map->scale.top);
     if (fabsf(weight) < 0.005f || fabsf(weight) >= 100.0f)
         return;
     char text[LABEL_BYTES];
@@ -287,10 +266,17 @@ static void draw_value(
     cairo_translate(to,
         map->left + ((double)column + 0.5) * (double)map->columns.cell,
         map->above + ((double)row + 0.5) * (double)map->rows.cell);
-    grey(to, share > 0.4f ? 1.0 : 0.2);
+    pen_grey(to, share > 0.4f ? 1.0 : 0.2);
     label_draw(map->font, to, isnan(weight) ? "nan" : text, SMALL_SIZE, 0.0,
         LABEL_CENTRED);
     cairo_restore(to);
+}
+
+static void draw_values(const heat_map *map, cairo_t *to)
+{
+    for (size_t i = 0; i < map->rows.count; ++i)
+        for (size_t j = 0; j < map->columns.count; ++j)
+            draw_value(map, to, i, j);
 }
 
 static void draw_map(const heat_map *map, cairo_t *to, size_t detail)
@@ -299,75 +285,15 @@ static void draw_map(const heat_map *map, cairo_t *to, size_t detail)
     draw_cells(map, to, detail);
     if (w >= LINES_FROM && h >= LINES_FROM)
         draw_lines(map, to);
-    for (size_t i = 0;
-         i < map->rows.count && w >= VALUES_FROM && h >= VALUES_FROM; ++i)
-        for (size_t j = 0; j < map->columns.count; ++j)
-            draw_value(map, to, i, j);
-    grey(to, 0.6);
-    cairo_set_line_width(to, 1.0);
-    cairo_rectangle(to, map->left, map->above, map->wide, map->high);
-    cairo_stroke(to);
-}
-
-static void draw_tick(
-    const heat_map *map, cairo_t *to, double value, const char *format)
-{
-    char text[LABEL_BYTES];
-    const double right = map->scale_left + SCALE_WIDTH;
-    const double y =
-        map->above + map->scale_high * (1.0 - value / (double)map->top);
-    tick(to, right, y, 4.0, 0.0);
-    snprintf(text, sizeof text, format, value);
-    cairo_save(to);
-    cairo_translate(to, right + GAP, y);
-    label_draw(map->font, to, text, SMALL_SIZE, 0.0, LABEL_BEGINS);
-    cairo_restore(to);
-}
-
-static void draw_odd(const heat_map *map, cairo_t *to)
-{
-    const double y = map->above + map->scale_high + 2.0 * GAP;
-    ink(to, heat_colour_of(NAN));
-    cairo_rectangle(to, map->scale_left, y, SCALE_WIDTH, SCALE_WIDTH);
-    cairo_fill(to);
-    grey(to, 0.13);
-    cairo_save(to);
-    cairo_translate(
-        to, map->scale_left + SCALE_WIDTH + GAP, y + SCALE_WIDTH / 2.0);
-    label_draw(map->font, to, "not finite", SMALL_SIZE, 0.0, LABEL_BEGINS);
-    cairo_restore(to);
-}
-
-static void draw_scale(const heat_map *map, cairo_t *to)
-{
-    enum {
-        BANDS = 128
-    };
-    const double top = (double)map->top;
-    const double band = map->scale_high / BANDS;
-    for (int i = BANDS - 1; i >= 0; --i) { /* each covers the seam below it */
-        ink(to, heat_colour_of((float)(BANDS - 1 - i) / (BANDS - 1)));
-        cairo_rectangle(to, map->scale_left, map->above, SCALE_WIDTH,
-            (double)(i + 1) * band);
-        cairo_fill(to);
-    }
-    grey(to, 0.6);
-    cairo_set_line_width(to, 1.0);
-    cairo_rectangle(
-        to, map->scale_left, map->above, SCALE_WIDTH, map->scale_high);
-    cairo_stroke(to);
-    const double step = heat_tick_step(top);
-    for (int i = 0; (double)i * step < 0.92 * top; ++i)
-        draw_tick(map, to, (double)i * step, "%.4g");
-    draw_tick(map, to, top, "%.3g largest");
-    if (map->odd)
-        draw_odd(map, to);
+    if (w >= VALUES_FROM && h >= VALUES_FROM)
+        draw_values(map, to);
+    pen_frame(to, map->left, map->above, map->wide, map->high);
 }
 
 static void draw_captions(const heat_map *map, cairo_t *to)
 {
     const double line = label_measure(map->font, "0", SMALL_SIZE, 0.0).height;
-    grey(to, 0.45);
+    pen_grey(to, PEN_SIDE);
     cairo_save(to);
     cairo_translate(
         to, map->left, map->above - GAP - names_height(map) - GAP - line / 2.0);
@@ -382,38 +308,42 @@ static void draw_captions(const heat_map *map, cairo_t *to)
     cairo_restore(to);
 }
 
-static void draw_texts(const heat_map *map, cairo_t *to)
+static void draw_title(const heat_map *map, cairo_t *to)
 {
-    char text[LABEL_BYTES];
-    const double title_line =
-        label_measure(map->font, "0", TITLE_SIZE, 0.0).height;
-    grey(to, 0.13);
+    const char *title = map->r->title;
+    const double most = map->width - 2.0 * EDGE;
+    const double line =
+        label_measure(map->font, title, TITLE_SIZE, most).height;
+    pen_grey(to, PEN_TEXT);
     cairo_save(to);
-    cairo_translate(to, EDGE, EDGE + title_line / 2.0);
-    label_draw(map->font, to, map->r->title, TITLE_SIZE,
-        map->width - 2.0 * EDGE, LABEL_BEGINS);
+    cairo_translate(to, EDGE, EDGE + line / 2.0);
+    label_draw(map->font, to, title, TITLE_SIZE, most, LABEL_BEGINS);
     cairo_restore(to);
-    if (map->unknown == 0)
+}
+
+static void draw_note(const heat_map *map, cairo_t *to)
+{
+    if (!map->unknown)
         return;
-    snprintf(text, sizeof text,
-        "%zu words have characters that no font here can draw", map->unknown);
+    pen_grey(to, PEN_SIDE);
     cairo_save(to);
     cairo_translate(to, EDGE, map->height - EDGE - SMALL_SIZE / 2.0);
-    label_draw(
-        map->font, to, text, SMALL_SIZE, map->width - 2.0 * EDGE, LABEL_BEGINS);
+    label_draw(map->font, to, "No font here has all of these characters.",
+        SMALL_SIZE, map->width - 2.0 * EDGE, LABEL_BEGINS);
     cairo_restore(to);
 }
 
 void heat_map_draw(const heat_map *map, cairo_t *to, size_t detail)
 {
-    grey(to, 1.0);
+    pen_grey(to, 1.0);
     cairo_paint(to);
     draw_map(map, to, detail);
-    draw_texts(map, to);
+    draw_title(map, to);
     draw_row_names(map, to);
     draw_column_names(map, to);
-    draw_scale(map, to);
+    heat_scale_draw(&map->scale, map->font, to);
     draw_captions(map, to);
+    draw_note(map, to);
 }
 
 #endif
