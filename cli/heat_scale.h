@@ -5,11 +5,9 @@
 #ifndef CLATTN_CLI_HEAT_SCALE_H
 #define CLATTN_CLI_HEAT_SCALE_H
 
-#include <stdbool.h>
+#include "label.h"
 
 #ifdef CLATTN_HAVE_PANGOCAIRO
-
-#include "label.h"
 
 #define HEAT_SCALE_WIDTH 98.0 /* with its numbers */
 
