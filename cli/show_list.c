@@ -53,7 +53,7 @@ static size_t read_most(
 {
     size_t found = 0;
     for (size_t j = 0; j < columns; ++j) {
-        if (row[j] <= 0.0f || (found > 0 && row[j] < LEAST_SHOWN))
+        if (row[j] <= 0.0f)
             continue;
         size_t place = found;
         while (place > 0 && beats(row[j], most[place - 1].weight))
@@ -65,6 +65,8 @@ static size_t read_most(
             most[n] = most[n - 1];
         most[place] = (entry){j, row[j]};
     }
+    while (found > 1 && most[found - 1].weight < LEAST_SHOWN)
+        --found;
     return found;
 }
 

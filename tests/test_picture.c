@@ -6,10 +6,20 @@
 #include "picture.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* cairo's folder is on the include path exactly where the program draws. */
+#ifdef __has_include
+#if __has_include(<cairo.h>)
+#include <cairo.h>
+#define HAVE_CAIRO 1
+#endif
+#endif
 
 #include "heat.h"
 #include "scratch.h"
@@ -219,6 +229,63 @@ START_TEST(what_is_not_finite_is_drawn)
 }
 END_TEST
 
+#ifdef HAVE_CAIRO
+
+typedef struct place {
+    int x, y;
+} place;
+
+/* The uppermost of the leftmost pixels of a colour. */
+static place leftmost(cairo_surface_t *image, heat_colour c)
+{
+    const uint32_t want =
+        (uint32_t)c.red << 16 | (uint32_t)c.green << 8 | (uint32_t)c.blue;
+    const unsigned char *data = cairo_image_surface_get_data(image);
+    const int stride = cairo_image_surface_get_stride(image);
+    for (int x = 0; x < cairo_image_surface_get_width(image); ++x)
+        for (int y = 0; y < cairo_image_surface_get_height(image); ++y) {
+            uint32_t pixel;
+            memcpy(&pixel, data + (ptrdiff_t)y * stride + (ptrdiff_t)x * 4,
+                sizeof pixel);
+            if ((pixel & 0xFFFFFF) == want)
+                return (place){x, y};
+        }
+    ck_abort_msg("no pixel has the colour %06x", (unsigned)want);
+    return (place){0, 0};
+}
+
+/* Cells of 11 x 24: the largest weight at row 1, key 0, NaN at row 0, key 2. */
+START_TEST(queries_run_down_a_picture_and_keys_across)
+{
+    char path[SCRATCH_PATH];
+    if (!build_draws())
+        return;
+    sentence *s = sentence_new(2, 130);
+    const heat_cell cell = heat_cell_of(2, 130);
+    s->weight[2] = NAN;
+    s->weight[130] = 0.9f;
+    size_t bytes;
+    free(drawn(&s->r, "g.png", &bytes));
+    cairo_surface_t *image =
+        cairo_image_surface_create_from_png(scratch_path(path, "g.png"));
+    const place most = leftmost(image, heat_colour_of(1.0f));
+    const place odd = leftmost(image, heat_colour_of(NAN));
+    const int across = odd.x - most.x, down = most.y - odd.y;
+    const int detail = down > (int)cell.height * 3 / 2 ? 2 : 1;
+    ck_assert_uint_ne(cell.width, cell.height);
+    /* The frame takes up to a pixel of the cells along it. */
+    ck_assert_msg(abs(across - 2 * (int)cell.width * detail) <= 1 &&
+                      abs(down - (int)cell.height * detail) <= 1,
+        "NaN is %d pixels right of and %d above the largest, in cells of "
+        "%zu x %zu",
+        across, down, cell.width, cell.height);
+    cairo_surface_destroy(image);
+    free(s);
+}
+END_TEST
+
+#endif
+
 START_TEST(words_of_any_script_and_length_are_drawn)
 {
     static char longest[20001];
@@ -294,6 +361,27 @@ START_TEST(a_full_disk_is_a_failure)
 }
 END_TEST
 
+START_TEST(a_disk_that_fills_up_leaves_nothing_behind)
+{
+    char path[SCRATCH_PATH];
+    failure f = {""};
+    struct rlimit old, small;
+    sentence *s = sentence_new(95, 95);
+    scratch_path(path, "h.svg");
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 5000; /* bytes that a file may have */
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const bool written = picture_write(path, &s->r, &f);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+    ck_assert_msg(!written, "written in spite of the limit");
+    ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);
+    ck_assert_uint_eq(scratch_count(""), 0);
+    free(s);
+}
+END_TEST
+
 static TCase *file_tests(void)
 {
     TCase *files = tcase_create("files");
@@ -310,6 +398,10 @@ static TCase *file_tests(void)
     tcase_add_test(files, the_same_reading_gives_the_same_picture);
     tcase_add_test(files, a_path_that_cannot_be_written_is_named);
     tcase_add_test(files, a_full_disk_is_a_failure);
+    tcase_add_test(files, a_disk_that_fills_up_leaves_nothing_behind);
+#ifdef HAVE_CAIRO
+    tcase_add_test(files, queries_run_down_a_picture_and_keys_across);
+#endif
     return files;
 }
 

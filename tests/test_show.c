@@ -121,6 +121,7 @@ static const struct size_case {
     {"Chinese", 20, 20, 80, "\u5c71\u7f8a"},
     {"Chinese, narrow", 20, 20, 40, "\u5c71\u7f8a\u5c71\u7f8a\u5c71\u7f8a"},
     {"the longest with a matrix", 30, 30, 100, "w"},
+    {"the longest, a column too few for wide cells", 30, 30, 98, "w"},
     {"a paragraph", 95, 95, 80, "word"},
     {"a paragraph, wide", 95, 95, 200, "word"},
     {"more keys than queries", 3, 95, 80, "word"},
@@ -241,7 +242,8 @@ static const struct {
     {"a word", 1, 1, 80, true},
     {"30 words", 30, 30, 120, true},
     {"30 words in narrow cells", 30, 30, 75, true},
-    {"30 words that do not fit", 30, 30, 60, false},
+    {"30 words in the least that holds them", 30, 30, 69, true},
+    {"30 words that do not fit", 30, 30, 68, false},
     {"31 rows", 31, 30, 200, false},
     {"31 columns", 30, 31, 200, false},
 };
@@ -257,6 +259,36 @@ START_TEST(the_matrix_is_drawn_where_it_fits)
         drawn ? "drawn" : "not drawn");
     free(text);
     free(s);
+}
+END_TEST
+
+START_TEST(narrow_cells_have_every_second_index_above_them)
+{
+    const struct size_case c = {"12 words", 12, 12, 40, "w"};
+    sentence *s = sentence_new(&c);
+    char *text = sentence_shown(&c, s, (show_style){0, c.width, 0});
+    ck_assert_msg(strstr(text, "\n          0   2   4   6   8  10\n") != NULL,
+        "%s", text);
+    /* Row 1 reads key 7: 14 columns of narrow cells before it. */
+    ck_assert_msg(strstr(text, "\n   1 w1  ") != NULL, "%s", text);
+    const char *row = strstr(strstr(text, "rows read"), "\n   1 w1  ");
+    ck_assert_msg(row != NULL && strcspn(row, "@") == 10 + 14, "%s", text);
+    free(text);
+    free(s);
+}
+END_TEST
+
+START_TEST(what_would_read_0_00_is_shown_only_if_it_is_the_most)
+{
+    static const float weight[6] = {0.99f, 0.006f, 0.004f, 0, 0.001f, 0.002f};
+    const words queries = {2, (char **)(void *)GOAT};
+    const words keys = {3, (char **)(void *)GOAT};
+    const reading r = {2, 3, weight, &queries, &keys, "t"};
+    char *text = shown(&r, PLAIN);
+    ck_assert_msg(strstr(text, "  0 the    the 0.99 ##########  goat 0.01\n"
+                               "  1 goat   saw 0.00\n") != NULL,
+        "%s", text);
+    free(text);
 }
 END_TEST
 
@@ -375,6 +407,8 @@ int main(void)
     tcase_add_test(list, weights_stand_below_each_other_whatever_the_script);
     tcase_add_loop_test(
         list, the_matrix_is_drawn_where_it_fits, 0, (int)COUNT(MATRICES));
+    tcase_add_test(list, narrow_cells_have_every_second_index_above_them);
+    tcase_add_test(list, what_would_read_0_00_is_shown_only_if_it_is_the_most);
     tcase_add_test(list, keys_that_are_other_words_are_named);
     tcase_add_loop_test(list, without_words_it_says_so, 0, 2);
     tcase_add_test(list, weights_above_one_say_what_a_full_bar_is);

@@ -284,6 +284,48 @@ START_TEST(nan_is_shown_where_it_is_and_in_the_sum)
 }
 END_TEST
 
+/* The number that the step's line of w0 begins with. */
+static void begins_with(const char *text, const char *name, double number)
+{
+    char line[60];
+    char *step = step_of(text, name);
+    const char *at = strstr(step, "\n     w0 ");
+    ck_assert_msg(at != NULL, "no numbers in:\n%s", step);
+    snprintf(line, sizeof line, "%.3f", number);
+    at += strlen("\n     w0 ");
+    at += strspn(at, " ");
+    ck_assert_msg(strncmp(at, line, strlen(line)) == 0,
+        "%s begins with %.8s, "
+        "not %s",
+        name, at, line);
+    free(step);
+}
+
+START_TEST(every_step_is_of_the_same_head)
+{
+    lesson *l = lesson_new(3, 3, 3, 2, false);
+    const size_t h = (size_t)_i, first = h * 2;
+    l->s.head = h;
+    char *text = printed(&l->s);
+    const double product = (double)l->q[first] * (double)l->k[first] +
+                           (double)l->q[first + 1] * (double)l->k[first + 1];
+    begins_with(text, "2. Q = ", (double)l->q[first]);
+    begins_with(text, "3. K = ", (double)l->k[first]);
+    begins_with(text, "4. V = ", (double)l->v[first]);
+    begins_with(text, "5. Q\u00b7K", product);
+    begins_with(text, "6. S = ", product / sqrt(2.0));
+    begins_with(text, "8. O = ", (double)l->context[first]);
+    char *weights = step_of(text, "7. A = ");
+    const double shown = strtod(strstr(weights, "\n     w0 ") + 9, NULL);
+    const double weight = (double)l->weights[h * 9];
+    ck_assert_msg(fabs(shown - weight) < 0.0011, /* up or down, and a hair */
+        "head %zu: %f is shown as %f", h, weight, shown);
+    free(weights);
+    free(text);
+    free(l);
+}
+END_TEST
+
 START_TEST(a_head_has_its_columns_and_no_others)
 {
     lesson *l = lesson_new(2, 2, 3, 2, false);
@@ -482,6 +524,7 @@ int main(void)
     tcase_add_test(lessons, another_scale_is_a_factor);
     tcase_add_test(lessons, hidden_keys_have_minus_infinity_and_weight_0);
     tcase_add_test(lessons, nan_is_shown_where_it_is_and_in_the_sum);
+    tcase_add_loop_test(lessons, every_step_is_of_the_same_head, 0, 3);
     tcase_add_test(lessons, a_head_has_its_columns_and_no_others);
     tcase_add_test(lessons, attention_alone_begins_with_given_queries);
     tcase_add_loop_test(lessons, empty_matrices_have_their_shape_and_no_numbers,
