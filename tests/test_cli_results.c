@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cli_results.c - what the program computes, writes and shows.
+ * test_cli_results.c - what the process CLATTN_PROGRAM computes, writes and
+ * shows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -213,9 +214,9 @@ START_TEST(goat_is_what_it_reads)
     const char *const map[] = {
         "map", "@a.npy", "--tokens", "%goat/tokens.txt", "--head", "1", NULL};
     run(arguments);
-    const char *line = strstr(got.out, " it ");
+    const char *line = strstr(got.out, "\n   9 it ");
     ck_assert_msg(line != NULL, "%s", got.out);
-    line += 4;
+    line += strlen("\n   9 it ");
     line += strspn(line, " ");
     ck_assert_msg(strncmp(line, "goat 0.83", 9) == 0, "%s", got.out);
     ck_assert_msg(strstr(got.out, "layer 3, head 1") != NULL, "%s", got.out);

@@ -63,8 +63,8 @@ static char *assemble(const char *header, const tensor_row *rows,
     return file;
 }
 
-const char *tensors_write(
-    char *path, const char *name, const tensor_row *rows, const char *metadata)
+const char *tensors_write(char *path, const char *name, const tensor_row *rows,
+    const char *metadata, tensor_fill *fill)
 {
     char header[HEADER_BYTES];
     size_t bytes = 0;
