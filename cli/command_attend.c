@@ -228,8 +228,9 @@ static clattn_tensor strides(const request *r, const sizes *s, size_t columns)
 static void describe(clattn_attention *a, const request *r, const work *w)
 {
     const sizes *s = w->size;
-    const bool many = r->offsets.text && r->offsets.is_file;
-    const bool listed = r->offsets.count > 1 || many;
+    /* A file of one value is a list too. */
+    const bool listed =
+        r->offsets.text && (r->offsets.is_file || r->offsets.count > 1);
     clattn_attention_init(a, sizeof *a);
     a->B = s[Q].B;
     a->Hq = s[Q].H;
@@ -256,37 +257,54 @@ static void describe(clattn_attention *a, const request *r, const work *w)
                (listed ? CLATTN_DIAGONAL_OFFSETS : 0u);
 }
 
+/* The host call plans by itself; planning before it compiles, so that the time
+   of the build is known and the plan can be described. */
+static bool build(
+    const clattn_attention *a, session *s, FILE *explain, failure *f)
+{
+    clattn_error error;
+    clattn_plan *plan = NULL;
+    const double start = clock_ms();
+    if (!library_ok(clattn_attention_plan(&plan, s->ctx, a, &error), &error, f))
+        return false;
+    s->build_ms = clock_ms() - start;
+    if (explain)
+        fprintf(explain, "plan      %s\n", clattn_plan_describe(plan));
+    clattn_plan_destroy(plan);
+    return true;
+}
+
+static void bring(clattn_attention_args *args, const clattn_attention *a,
+    const request *r, const work *w)
+{
+    *args = (clattn_attention_args){.struct_size = sizeof *args};
+    args->q.host = w->input[Q].data;
+    args->k.host = w->input[K].data;
+    args->v.host = w->input[V].data;
+    args->out.host = w->out.data;
+    args->weights.host = w->weights.data;
+    args->lse.host = w->lse.data;
+    args->key_lengths.host = r->lengths.value;
+    if (a->flags & CLATTN_DIAGONAL_OFFSETS)
+        args->diagonal_offsets.host = r->offsets.value;
+}
+
 static bool compute(const request *r, work *w, failure *f)
 {
     clattn_error error;
     clattn_attention a;
-    clattn_plan *plan = NULL;
+    clattn_attention_args args;
     session *s = &w->session;
     if (!make_results(r, w, f))
         return false;
     describe(&a, r, w);
-    const double start = clock_ms();
-    if (!library_ok(
-            clattn_attention_plan(&plan, s->ctx, &a, &error), &error, f))
+    if (!build(&a, s, r->explain ? stdout : NULL, f))
         return false;
-    s->build_ms = clock_ms() - start;
-    if (r->explain)
-        printf("plan      %s\n", clattn_plan_describe(plan));
-    clattn_plan_destroy(plan);
-    clattn_attention_args args = {.struct_size = sizeof args};
-    args.q.host = w->input[Q].data;
-    args.k.host = w->input[K].data;
-    args.v.host = w->input[V].data;
-    args.out.host = w->out.data;
-    args.weights.host = w->weights.data;
-    args.lse.host = w->lse.data;
-    args.key_lengths.host = r->lengths.value;
-    if (a.flags & CLATTN_DIAGONAL_OFFSETS)
-        args.diagonal_offsets.host = r->offsets.value;
-    const double ready = clock_ms();
+    bring(&args, &a, r, w);
+    const double start = clock_ms();
     const clattn_status status =
         clattn_attention_host(s->ctx, &a, &args, &error);
-    s->run_ms = clock_ms() - ready;
+    s->run_ms = clock_ms() - start;
     return library_ok(status, &error, f);
 }
 

@@ -56,22 +56,32 @@ static bool prepare_words(display *d, const char *of, failure *f)
            words_read(&d->keys, d->tokens, d->shape.Lk, f);
 }
 
+/* Whether there are items and heads, and the chosen ones are among them. */
+static bool check_choice(const display *d, const char *of, failure *f)
+{
+    const size_t B = d->shape.B;
+    const size_t H = d->shape.H;
+    if (B == 0 || H == 0)
+        return fail(f, "%s has no %s to show", of, B == 0 ? "item" : "head");
+    if (d->batch >= B)
+        return fail(f,
+            "--batch %zu is not an item of %s, which has %zu, counted from 0",
+            d->batch, of, B);
+    if (!d->mean && d->head >= H)
+        return fail(f,
+            "--head %zu is not a head of %s, which has %zu, counted from 0",
+            d->head, of, H);
+    return true;
+}
+
 bool display_prepare(
     display *d, const display_shape *shape, const char *of, failure *f)
 {
     d->shape = *shape;
     if (!d->head_given)
         d->mean = shape->H > 1;
-    if (d->batch >= shape->B)
-        return fail(f,
-            "--batch %zu is not an item of %s, which has %zu, "
-            "counted from 0",
-            d->batch, of, shape->B);
-    if (d->mean ? shape->H == 0 : d->head >= shape->H)
-        return fail(f,
-            "--head %zu is not a head of %s, which has %zu, counted "
-            "from 0",
-            d->head, of, shape->H);
+    if (!check_choice(d, of, f))
+        return false;
     if (d->picture && !picture_possible(d->picture, shape->Lq, shape->Lk, f))
         return false;
     return prepare_words(d, of, f);

@@ -11,9 +11,8 @@
 #include <jansson.h>
 
 #include "commands.h"
-#include "npy.h"
-#include "program.h"
 #include "scratch.h"
+#include "stored.h"
 #include "suite.h"
 #include "tensors.h"
 
@@ -28,16 +27,6 @@ static void check_sentence(const char *about, const char *text)
 
 /* ---- Files -------------------------------------------------------------- */
 
-static void write_array(
-    const char *name, size_t rank, const size_t *size, const float *values)
-{
-    char path[SCRATCH_PATH];
-    failure f = {""};
-    ck_assert_msg(
-        npy_write(scratch_path(path, name), values, CLATTN_F32, rank, size, &f),
-        "%s", f.text);
-}
-
 /* A model of width 4 without head count, inputs that fit and that do not. */
 static void make_files(void)
 {
@@ -50,15 +39,15 @@ static void make_files(void)
     scratch_begin();
     tensors_write(path, "model.safetensors", MODEL, NULL, NULL);
     tensors_write(path, "two.safetensors", TWO, NULL, NULL);
-    write_array("x34.npy", 2, (const size_t[]){3, 4}, VALUES);
-    write_array("x35.npy", 2, (const size_t[]){3, 5}, VALUES);
-    write_array("x234.npy", 3, (const size_t[]){2, 3, 4}, VALUES);
-    write_array("x4.npy", 1, (const size_t[]){4}, VALUES);
-    write_array("x2225.npy", 4, (const size_t[]){2, 2, 2, 5}, VALUES);
-    write_array("x3225.npy", 4, (const size_t[]){3, 2, 2, 5}, VALUES);
-    write_array("x2325.npy", 4, (const size_t[]){2, 3, 2, 5}, VALUES);
-    write_array("x2235.npy", 4, (const size_t[]){2, 2, 3, 5}, VALUES);
-    write_array("x2224.npy", 4, (const size_t[]){2, 2, 2, 4}, VALUES);
+    stored_write("x34.npy", 2, (const size_t[]){3, 4}, VALUES);
+    stored_write("x35.npy", 2, (const size_t[]){3, 5}, VALUES);
+    stored_write("x234.npy", 3, (const size_t[]){2, 3, 4}, VALUES);
+    stored_write("x4.npy", 1, (const size_t[]){4}, VALUES);
+    stored_write("x2225.npy", 4, (const size_t[]){2, 2, 2, 5}, VALUES);
+    stored_write("x3225.npy", 4, (const size_t[]){3, 2, 2, 5}, VALUES);
+    stored_write("x2325.npy", 4, (const size_t[]){2, 3, 2, 5}, VALUES);
+    stored_write("x2235.npy", 4, (const size_t[]){2, 2, 3, 5}, VALUES);
+    stored_write("x2224.npy", 4, (const size_t[]){2, 2, 2, 4}, VALUES);
     scratch_write(path, "words.txt", "a\nb\n", 4);
     scratch_write(path, "garbage.npy", "\x93NUMPY", 6);
     scratch_write(path, "garbage.safetensors", "\xff\xff\xff\xff\xff", 5);
@@ -237,7 +226,7 @@ START_TEST(a_picture_of_20000_words_is_refused_before_the_work)
     const size_t size[] = {20000, 4};
     float *values = calloc(size[0] * size[1], sizeof *values);
     ck_assert_ptr_nonnull(values);
-    write_array("long.npy", 2, size, values);
+    stored_write("long.npy", 2, size, values);
     free(values);
     const char *const arguments[] = {
         RUN, "@long.npy", "--picture", "@long.png", NULL};
