@@ -1,6 +1,17 @@
-# commit_name(<out-variable>): the short name of the commit that is being built,
-# "unknown" outside a git checkout.  A new commit configures anew, and only
-# what was given the name is compiled again.
+# commit.cmake - the short name of the commit that is being built, "unknown"
+# outside a git checkout.  A new commit configures anew.
+
+# define_commit(<source>): defines CLATTN_COMMIT for that file, by a header, so
+# that a new commit compiles nothing else again.
+function(define_commit source)
+  commit_name(commit)
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/commit.h)
+  file(CONFIGURE OUTPUT ${header} CONTENT "#define CLATTN_COMMIT \"${commit}\"
+")
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_OPTIONS "-include;${header}")
+endfunction()
+
 function(commit_name out)
   set(${out} "${CLATTN_COMMIT}" PARENT_SCOPE)
   if(NOT CLATTN_COMMIT STREQUAL "")
