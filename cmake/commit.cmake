@@ -12,6 +12,7 @@ function(define_commit source)
     COMPILE_OPTIONS "-include;${header}")
 endfunction()
 
+# commit_name(<out-variable>)
 function(commit_name out)
   set(${out} "${CLATTN_COMMIT}" PARENT_SCOPE)
   if(NOT CLATTN_COMMIT STREQUAL "")
@@ -31,8 +32,8 @@ function(commit_name out)
   endif()
   set(${out} ${name} PARENT_SCOPE)
 
-  ask_git(branch rev-parse --symbolic-full-name HEAD)
-  foreach(part HEAD logs/HEAD ${branch} packed-refs)
+  # git writes to one of them with every commit and every switch.
+  foreach(part HEAD logs/HEAD)
     ask_git(file rev-parse --git-path ${part})
     get_filename_component(file "${file}" ABSOLUTE
       BASE_DIR ${PROJECT_SOURCE_DIR})
@@ -42,7 +43,8 @@ function(commit_name out)
   endforeach()
 endfunction()
 
-# What git prints, "" if it fails or is not there.
+# ask_git(<out-variable> <argument>...): what it prints, "" if it fails or is not
+# there.
 function(ask_git out)
   find_program(CLATTN_GIT git)
   mark_as_advanced(CLATTN_GIT)
