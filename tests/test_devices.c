@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_devices.c - finding devices: none, broken drivers, several devices, and
+ * a process after fork.  Each case is a process of its own, since loader and
+ * driver read their environment once.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "clattn/clattn.h"
+#include "scratch.h"
+#include "suite.h"
+
+enum {
+    LIMIT_SECONDS = 60
+};
+
+/* ---- What a child does --------------------------------------------------- */
+
+/* A line "index|name|kind|is_default" for each device. */
+static int child_list(void)
+{
+    clattn_error error;
+    size_t count = 0;
+    const clattn_status status = clattn_device_count(&count, &error);
+    printf("status %d, count %zu %s\n", (int)status, count, error.message);
+    for (size_t i = 0; i < count; ++i) {
+        clattn_device device = {.struct_size = sizeof device};
+        if (clattn_device_get(&device, i, &error) != CLATTN_OK) {
+            printf("device %zu: %s\n", i, error.message);
+            return 1;
+        }
+        printf("%zu|%s|%s|%d\n", i, device.name, device.kind,
+            (int)device.is_default);
+    }
+    return status != CLATTN_OK;
+}
+
+/* One key returns its value: whether the context works. */
+static bool works(clattn_context *ctx)
+{
+    const float q = 1, k = 2, v = 3;
+    float out = 0;
+    clattn_attention problem;
+    clattn_attention_init(&problem, sizeof problem);
+    problem.B = problem.Hq = problem.Hkv = 1;
+    problem.Lq = problem.Lk = problem.D = problem.Dv = 1;
+    problem.dtype = CLATTN_F32;
+    const clattn_attention_args args = {.struct_size = sizeof args,
+        .out = {.host = &out},
+        .q = {.host = &q},
+        .k = {.host = &k},
+        .v = {.host = &v}};
+    return clattn_attention_host(ctx, &problem, &args, NULL) == CLATTN_OK &&
+           out == v;
+}
+
+/* Print where in the list a context's device is, and whether it works. */
+static void print_device(clattn_context *ctx)
+{
+    size_t count = 0;
+    clattn_device_count(&count, NULL);
+    for (size_t i = 0; i < count; ++i) {
+        clattn_device device = {.struct_size = sizeof device};
+        clattn_device_get(&device, i, NULL);
+        if (device.id == clattn_context_device(ctx))
+            printf("index %zu, name %s, %s\n", i, device.name,
+                works(ctx) ? "works" : "fails");
+    }
+}
+
+/* A context by the spec in TEST_SPEC, or by none. */
+static int child_create(void)
+{
+    clattn_error error;
+    clattn_context *ctx = NULL;
+    const clattn_status status =
+        clattn_context_create(&ctx, getenv("TEST_SPEC"), &error);
+    if (status != CLATTN_OK)
+        printf("status %d: %s\n", (int)status, error.message);
+    else
+        print_device(ctx);
+    if ((ctx != NULL) != (status == CLATTN_OK))
+        printf("and a context without success, or none with it\n");
+    clattn_context_destroy(ctx);
+    return status;
+}
+
+/* The parent uses the library, forks, and the child calls it again. */
+static int child_fork(void)
+{
+    clattn_error error;
+    clattn_context *ctx = NULL, *fresh = NULL;
+    if (clattn_context_create(&ctx, NULL, NULL) != CLATTN_OK || !works(ctx))
+        return 1;
+    fflush(stdout);
+    const pid_t forked = fork();
+    if (forked == 0) {
+        size_t count = 0;
+        const clattn_status made = clattn_context_create(&fresh, NULL, &error);
+        printf("create %d, count %d, %s: %s\n", (int)made,
+            (int)clattn_device_count(&count, NULL),
+            works(ctx) ? "works" : "old context refuses", error.message);
+        clattn_context_destroy(ctx);
+        fflush(stdout);
+        _exit(made == CLATTN_FORKED ? 0 : 2);
+    }
+    int state = 0;
+    waitpid(forked, &state, 0);
+    const bool unharmed = works(ctx);
+    clattn_context_destroy(ctx);
+    printf("parent %s\n", unharmed ? "works" : "fails");
+    return !WIFEXITED(state) || WEXITSTATUS(state) != 0 || !unharmed;
+}
+
+/* ---- Places for drivers -------------------------------------------------- */
+
+static const char POCL_ICD[] = "/etc/OpenCL/vendors/pocl.icd";
+
+/* "OCL_ICD_VENDORS=<a folder with PoCL's entry and/or a broken one>". */
+static const char *vendors(char *line, const char *name, bool pocl, bool broken)
+{
+    static const char nothing[] = "libno_such_driver.so.1\n";
+    char folder[SCRATCH_PATH], file[SCRATCH_PATH], path[SCRATCH_PATH];
+    mkdir(scratch_path(folder, name), 0700);
+    if (broken) {
+        snprintf(file, sizeof file, "%s/a_broken.icd", name);
+        scratch_write(path, file, nothing, sizeof nothing - 1);
+    }
+    if (pocl) {
+        size_t bytes = 0;
+        char *entry = scratch_read(POCL_ICD, &bytes);
+        ck_assert_msg(entry != NULL, "%s: these tests need PoCL", POCL_ICD);
+        snprintf(file, sizeof file, "%s/pocl.icd", name);
+        scratch_write(path, file, entry, bytes);
+        free(entry);
+    }
+    snprintf(line, 2 * SCRATCH_PATH, "OCL_ICD_VENDORS=%s", folder);
+    return line;
+}
+
+/* ---- None ---------------------------------------------------------------- */
+
+static const struct {
+    const char *about, *name;
+    bool broken;
+} NONE[] = {
+    {"an empty folder of drivers", "empty", false},
+    {"a driver whose library is missing", "broken", true},
+};
+
+START_TEST(no_platform_is_an_empty_list_and_an_error_with_a_hint)
+{
+    char line[2 * SCRATCH_PATH];
+    const char *const environment[] = {
+        vendors(line, NONE[_i].name, false, NONE[_i].broken), NULL};
+    const child_result list = child_run("list", environment, LIMIT_SECONDS);
+    ck_assert_msg(
+        list.exit_code == 0 && strstr(list.output, "status 0, count 0") != NULL,
+        "%s: exit %d: %s", NONE[_i].about, list.exit_code, list.output);
+    const child_result create = child_run("create", environment, LIMIT_SECONDS);
+    ck_assert_msg(create.exit_code == CLATTN_NO_DEVICE &&
+                      strstr(create.output, "no OpenCL") != NULL &&
+                      strstr(create.output, "install") != NULL,
+        "%s: exit %d: %s", NONE[_i].about, create.exit_code, create.output);
+}
+END_TEST
+
+START_TEST(a_broken_driver_hides_no_working_one)
+{
+    char line[2 * SCRATCH_PATH];
+    const char *const environment[] = {
+        vendors(line, "mixed", true, true), NULL};
+    const child_result create = child_run("create", environment, LIMIT_SECONDS);
+    ck_assert_msg(create.exit_code == 0 &&
+                      strstr(create.output, "index 0, ") != NULL &&
+                      strstr(create.output, "works") != NULL,
+        "exit %d: %s", create.exit_code, create.output);
+}
+END_TEST
+
+/* ---- Several ------------------------------------------------------------- */
+
+static const struct {
+    const char *spec;        /* NULL: none is given */
+    const char *environment; /* CLATTN_DEVICE, or NULL */
+    clattn_status want;
+    const char *output;
+} SPECS[] = {
+    {"0", NULL, CLATTN_OK, "index 0, "},
+    {"1", NULL, CLATTN_OK, "index 1, "},
+    {"basic", NULL, CLATTN_OK, "name basic"},
+    {"pthread", NULL, CLATTN_OK, "name pthread"},
+    {"BaSiC", NULL, CLATTN_OK, "name basic"},
+    {"portable computing", NULL, CLATTN_OK, "works"},
+    {"::basic", NULL, CLATTN_OK, "name basic"},
+    {":cpu:basic", NULL, CLATTN_OK, "name basic"},
+    {"portable:cpu:pthread", NULL, CLATTN_OK, "name pthread"},
+    {"portable::", NULL, CLATTN_OK, "works"},
+    {":cpu", NULL, CLATTN_OK, "works"},
+    {NULL, "1", CLATTN_OK, "index 1, "},
+    {NULL, "basic", CLATTN_OK, "name basic"},
+    {"0", "basic", CLATTN_OK, "index 0, "},
+    {"2", NULL, CLATTN_NO_DEVICE, "2"},
+    {"99999999999999999999999", NULL, CLATTN_NO_DEVICE, "9999"},
+    {"-1", NULL, CLATTN_NO_DEVICE, "basic"},
+    {"1 ", NULL, CLATTN_NO_DEVICE, "basic"},
+    {"geforce", NULL, CLATTN_NO_DEVICE, "basic"},
+    {":gpu:", NULL, CLATTN_NO_DEVICE, "basic"},
+    {"portable:gpu:basic", NULL, CLATTN_NO_DEVICE, "basic"},
+    {"other:cpu:basic", NULL, CLATTN_NO_DEVICE, "basic"},
+    {NULL, "geforce", CLATTN_NO_DEVICE, "geforce"},
+};
+
+START_TEST(a_spec_chooses_the_device_it_names_or_none)
+{
+    char line[2 * SCRATCH_PATH], spec[100], device[100];
+    const char *const environment[] = {vendors(line, "two", true, false),
+        "POCL_DEVICES=pthread basic",
+        SPECS[_i].spec != NULL ? spec : "TEST_UNUSED=1",
+        SPECS[_i].environment != NULL ? device : "CLATTN_DEVICE=", NULL};
+    if (SPECS[_i].spec != NULL)
+        snprintf(spec, sizeof spec, "TEST_SPEC=%s", SPECS[_i].spec);
+    if (SPECS[_i].environment != NULL)
+        snprintf(
+            device, sizeof device, "CLATTN_DEVICE=%s", SPECS[_i].environment);
+    const child_result create = child_run("create", environment, LIMIT_SECONDS);
+    ck_assert_msg(create.exit_code == (int)SPECS[_i].want &&
+                      strstr(create.output, SPECS[_i].output) != NULL,
+        "spec '%s', CLATTN_DEVICE '%s': exit %d: %s",
+        SPECS[_i].spec != NULL ? SPECS[_i].spec : "(none)",
+        SPECS[_i].environment != NULL ? SPECS[_i].environment : "(none)",
+        create.exit_code, create.output);
+}
+END_TEST
+
+/* Whatever the order, the list marks one, and no spec chooses that one. */
+START_TEST(the_list_marks_the_device_that_no_spec_chooses)
+{
+    static const char *const orders[] = {
+        "POCL_DEVICES=pthread basic", "POCL_DEVICES=basic pthread"};
+    char line[2 * SCRATCH_PATH], marked[20] = "";
+    const char *const environment[] = {
+        vendors(line, "two", true, false), orders[_i], NULL};
+    const child_result list = child_run("list", environment, LIMIT_SECONDS);
+    const child_result create = child_run("create", environment, LIMIT_SECONDS);
+    ck_assert_msg(strstr(list.output, "count 2") != NULL, "%s", list.output);
+    int defaults = 0;
+    const char *row = strchr(list.output, '\n');
+    for (size_t i = 0; i < 2; ++i) {
+        ck_assert_ptr_nonnull(row);
+        const char *end = strchr(row + 1, '\n');
+        ck_assert_ptr_nonnull(end);
+        if (end[-1] == '1') {
+            ++defaults;
+            snprintf(marked, sizeof marked, "index %zu, ", i);
+        }
+        row = end;
+    }
+    ck_assert_msg(
+        defaults == 1, "%d defaults in the list:\n%s", defaults, list.output);
+    ck_assert_msg(strstr(create.output, marked) != NULL, "%s, but %s",
+        list.output, create.output);
+}
+END_TEST
+
+/* ---- After fork ---------------------------------------------------------- */
+
+START_TEST(a_forked_child_gets_an_error_in_time_and_the_parent_goes_on)
+{
+    char line[2 * SCRATCH_PATH];
+    const char *const environment[] = {vendors(line, "two", true, false), NULL};
+    const child_result forked = child_run("fork", environment, 10);
+    ck_assert_msg(forked.exit_code == 0, "exit %d after %.1f s: %s",
+        forked.exit_code, forked.seconds, forked.output);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "list") == 0)
+        return child_list();
+    if (strcmp(mode, "create") == 0)
+        return child_create();
+    if (strcmp(mode, "fork") == 0)
+        return child_fork();
+
+    TCase *t = tcase_create("devices");
+    tcase_add_unchecked_fixture(t, scratch_begin, scratch_end);
+    tcase_set_timeout(t, 2 * LIMIT_SECONDS);
+    tcase_add_loop_test(t,
+        no_platform_is_an_empty_list_and_an_error_with_a_hint, 0,
+        (int)COUNT(NONE));
+    tcase_add_test(t, a_broken_driver_hides_no_working_one);
+    tcase_add_loop_test(
+        t, a_spec_chooses_the_device_it_names_or_none, 0, (int)COUNT(SPECS));
+    tcase_add_loop_test(
+        t, the_list_marks_the_device_that_no_spec_chooses, 0, 2);
+    tcase_add_test(
+        t, a_forked_child_gets_an_error_in_time_and_the_parent_goes_on);
+
+    Suite *suite = suite_create("devices");
+    suite_add_tcase(suite, t);
+    return suite_main(suite, 1);
+}
