@@ -150,7 +150,8 @@ static clattn_status check_layer(const clattn_plan *plan, clattn_error *error)
             return error_set(error, CLATTN_UNSUPPORTED,
                 "%s has dtype %s, but kernels take f32 only yet",
                 tensors[i].name, dtype_name(tensors[i].tensor->dtype));
-    if (projects_out(l) && a->Hq > 1 && a->out.head != a->Dv)
+    if (projects_out(l) && a->B * a->Lq > 0 && a->Hq > 1 &&
+        a->out.head != a->Dv)
         return error_set(error, CLATTN_UNSUPPORTED,
             "out.head is %zu, but the output projection needs heads side by "
             "side, which is %zu",

@@ -161,7 +161,8 @@ static double softmax_scores(row *r)
         sum += r->score[j];
     }
     for (size_t j = 0; j < r->a->Lk; ++j)
-        r->score[j] /= sum;
+        if (!r->hidden[j])
+            r->score[j] /= sum;
     return remaining > 0 ? top + log(sum) : r->sink;
 }
 
