@@ -126,8 +126,9 @@ bool integers_load(integers *list, size_t count, int32_t low, int32_t high,
         !npy_read_int32(&list->value, &list->count, list->text, f))
         return false;
     if (list->count != count)
-        return fail(f, "%s %s has %zu values, but %s has %zu items", name,
-            list->text, list->count, whose, count);
+        return fail(f, "%s %s has %zu value%s, but %s has %zu item%s", name,
+            list->text, list->count, list->count == 1 ? "" : "s", whose, count,
+            count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++)
         if (list->value[i] < low || list->value[i] > high)
             return fail(f,

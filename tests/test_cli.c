@@ -143,7 +143,7 @@ static const struct message_case FAILURES[] = {
         {"--lengths 4", "0 to 3", "x34.npy"}},
     {{RUN, "@x34.npy", "--lengths", "-1", OUTPUTS}, {"--lengths -1", "0 to 3"}},
     {{RUN, "@x234.npy", "--lengths", "3", OUTPUTS},
-        {"--lengths 3 has 1 values", "x234.npy has 2 items"}},
+        {"--lengths 3 has 1 value,", "x234.npy has 2 items"}},
     {{RUN, "@x34.npy", "--lengths", "@none.npy", OUTPUTS}, {"none.npy"}},
     {{RUN, "@x34.npy", "--device", "no such device", OUTPUTS},
         {"no such device"}},
@@ -317,6 +317,35 @@ START_TEST(devices_as_json_are_those_of_the_text_and_one_is_the_default)
 }
 END_TEST
 
+/* PoCL shows as many devices as it is told; of others there are as many as there
+   are. */
+START_TEST(the_index_of_the_list_is_what_device_takes)
+{
+    const char *const environment[] = {"POCL_DEVICES=basic basic", NULL};
+    const char *const list[] = {"devices", "--json", NULL};
+    char index[24];
+    const char *const run[] = {RUN, "@x34.npy", "--device", index, NULL};
+    program_result got;
+    program_run(&got, list, environment);
+    json_t *devices = json_loads(got.out, 0, NULL);
+    const size_t count = json_array_size(devices);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *name =
+            json_object_get(json_array_get(devices, i), "name");
+        if (strncmp(json_string_value(name), "basic", 5) != 0)
+            continue;
+        snprintf(index, sizeof index, "%zu", i);
+        program_run(&got, run, environment);
+        ck_assert_msg(got.code == 0, "--device %s: %s", index, got.err);
+    }
+    json_decref(devices);
+    snprintf(index, sizeof index, "%zu", count);
+    program_run(&got, run, environment);
+    ck_assert_msg(got.code == 1 && strstr(got.err, index), "--device %s: %s",
+        index, got.err);
+}
+END_TEST
+
 /* The loader looks for drivers in a folder that is not there. */
 START_TEST(without_a_device_the_list_is_empty_and_a_run_fails)
 {
@@ -358,6 +387,7 @@ int main(void)
         failing, a_picture_of_20000_words_is_refused_before_the_work);
     tcase_add_test(failing, a_full_disk_behind_standard_output_is_a_failure);
     tcase_add_test(failing, without_a_device_the_list_is_empty_and_a_run_fails);
+    tcase_add_test(failing, the_index_of_the_list_is_what_device_takes);
     suite_add_tcase(suite, failing);
     TCase *telling = tcase_create("help and devices");
     tcase_set_timeout(telling, 60);
