@@ -167,7 +167,7 @@ START_TEST(nan_in_padded_rows_changes_no_bit_of_valid_rows)
 }
 END_TEST
 
-/* Heads, projections and all: what is kept must be what the rest was made of. */
+/* Heads, projections, all: what is kept must be what the rest was made of. */
 START_TEST(kept_tensors_through_attention_give_the_layers_output)
 {
     layer_case c = PADDED;
