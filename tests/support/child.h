@@ -9,7 +9,7 @@
 typedef struct child_result {
     int exit_code; /* -1: ended by a signal, or by us for lack of time */
     double seconds;
-    char output[4000]; /* both streams, cut to fit */
+    char output[32000]; /* both streams, cut to fit */
 } child_result;
 
 /* argv[1] of the child is `mode`; `environment` is a list of "NAME=value" that
