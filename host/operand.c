@@ -89,13 +89,14 @@ static clattn_status check_fit(const operand *op, clattn_error *error)
     return CLATTN_OK;
 }
 
-/* Along every dimension that both have more than one of. */
-static bool strides_equal(const operand *a, const operand *b)
+/* Along every dimension that both have more than one of and along which either
+   steps by whole periods. */
+static bool strides_equal(const operand *a, const operand *b, size_t period)
 {
-    if (a->element != b->element)
-        return false;
     for (int d = 0; d < 4; ++d)
-        if (a->size[d] > 1 && b->size[d] > 1 && a->stride[d] != b->stride[d])
+        if (a->size[d] > 1 && b->size[d] > 1 &&
+            (a->stride[d] % period == 0 || b->stride[d] % period == 0) &&
+            a->stride[d] != b->stride[d])
             return false;
     return true;
 }
@@ -119,7 +120,8 @@ static bool apart_within(const operand *a, const operand *b, size_t period)
 {
     size_t bytes = 0, a_bytes = 0, b_bytes = 0;
 
-    if (period == 0 || !size_mul(period, a->element, &bytes) ||
+    if (period == 0 || !strides_equal(a, b, period) ||
+        !size_mul(period, a->element, &bytes) ||
         !size_mul(reach_within(a, period), a->element, &a_bytes) ||
         !size_mul(reach_within(b, period), b->element, &b_bytes))
         return false;
@@ -133,7 +135,7 @@ static bool apart_within(const operand *a, const operand *b, size_t period)
 
 static bool interleave(const operand *a, const operand *b)
 {
-    if (!strides_equal(a, b))
+    if (a->element != b->element)
         return false;
     for (int d = 0; d < 3; ++d)
         if ((a->size[d] > 1 && apart_within(a, b, a->stride[d])) ||

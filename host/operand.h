@@ -65,8 +65,9 @@ size_t operands_of_layer(operand list[MAX_OPERANDS],
  * Each wanted operand with elements is given, none unwanted is; host places
  * have no mem and device places no host pointer (arrays: one of the two);
  * each fits its capacity; no output overlaps another operand, except that
- * tensors of equal strides may interleave.  The message names operand, value
- * and limit.
+ * tensors may interleave which step by equal strides from one part of a row,
+ * head or item to the next, as packed q, k and v do.  The message names
+ * operand, value and limit.
  */
 clattn_status operands_check(const operand *list, size_t count,
     enum operand_place place, clattn_error *error);

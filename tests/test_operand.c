@@ -62,6 +62,12 @@ static const struct {
     { "packed with fewer key heads than query heads",
       {0, {2, 4, 5, 4}, {120, 4, 24, 1}}, {16, {2, 2, 5, 4}, {120, 4, 24, 1}},
       true },
+    { "packed q and v of other widths",
+      {0, {2, 4, 5, 4}, {120, 4, 24, 1}}, {16, {2, 4, 5, 2}, {120, 2, 24, 1}},
+      true },
+    { "the same, one column too many",
+      {0, {2, 4, 5, 4}, {120, 4, 24, 1}}, {16, {2, 3, 5, 3}, {120, 3, 24, 1}},
+      false },
     { "packed, one head too many",
       {0, {2, 5, 5, 4}, {120, 4, 24, 1}}, {16, {2, 2, 5, 4}, {120, 4, 24, 1}},
       false },
@@ -137,7 +143,7 @@ static size_t draw(uint32_t *state, size_t below)
     return (*state >> 16) % below;
 }
 
-/* Two boxes of equal strides, near each other. */
+/* Two boxes near each other, of equal strides but perhaps for the heads'. */
 static void draw_boxes(uint32_t *state, box *a, box *b)
 {
     const box empty = {draw(state, 24), {1, 1, 1, 1}, {0, 0, 0, 1}};
@@ -149,6 +155,8 @@ static void draw_boxes(uint32_t *state, box *a, box *b)
         if (d < 3)
             a->stride[d] = b->stride[d] = draw(state, 16);
     }
+    if (draw(state, 2))
+        b->stride[1] = draw(state, 16);
 }
 
 START_TEST(what_is_accepted_shares_no_element)
