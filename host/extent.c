@@ -56,9 +56,6 @@ bool extent_apart(const size_t size[4], const size_t stride[4])
     bool taken[4] = {false};
     size_t below = 0; /* the furthest element within the dimensions taken */
 
-    for (int d = 0; d < 4; ++d)
-        if (size[d] == 0)
-            return true;
     for (;;) {
         const int d = next_dimension(size, stride, taken);
         size_t step = 0;

@@ -18,7 +18,7 @@ bool size_mul(size_t a, size_t b, size_t *result);
 bool extent_span(const size_t size[4], const size_t stride[4], size_t *span);
 
 /*
- * Whether no two elements of the box surely coincide: taken from the smallest
+ * Whether no two elements of a box, which has some, surely coincide: taken from the smallest
  * stride up, each steps over all that is below it.  Boxes that a layout in
  * memory gives pass; the rare others that happen to be free of collisions, as
  * strides 2 and 3 can be, do not.

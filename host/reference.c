@@ -302,9 +302,9 @@ clattn_status reference_attention(const clattn_attention *complete,
     const clattn_attention *a = complete;
     row r = {.a = a, .args = args, .scale = scale};
 
-    /* One more, since Lk may be 0 and calloc of 0 NULL. */
-    r.score = calloc(a->Lk + 1, sizeof *r.score);
-    r.hidden = calloc(a->Lk + 1, sizeof *r.hidden);
+    /* Lk may be 0, and calloc of 0 NULL. */
+    r.score = calloc(a->Lk > 0 ? a->Lk : 1, sizeof *r.score);
+    r.hidden = calloc(a->Lk > 0 ? a->Lk : 1, sizeof *r.hidden);
     if (r.score == NULL || r.hidden == NULL)
         TRY(error_set(error, CLATTN_NO_MEMORY,
             "no memory for one row of %zu scores", a->Lk));

@@ -213,8 +213,8 @@ END_TEST
 
 START_TEST(elements_of_other_sizes_do_not_interleave)
 {
-    const box left = {0, {1, 1, 2, 2}, {8, 8, 4, 1}};
-    const box right = {2, {1, 1, 2, 2}, {8, 8, 4, 1}};
+    const box left = {6, {1, 1, 2, 2}, {8, 8, 4, 1}};
+    const box right = {8, {1, 1, 2, 2}, {8, 8, 4, 1}};
     operand list[2] = {
         make_box("out", true, &left), make_box("q", false, &right)};
     clattn_error error;

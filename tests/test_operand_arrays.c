@@ -65,6 +65,8 @@ static const arrays_case CASES[] = {
         "give one item rows 0 to 3 and another 3 to 5, but query items may"},
     {"two query items in one place", A(2, 2, 2), NO, A(4, 4, 0), NO,
         "give one item rows 4 to 5 and another 4 to 5"},
+    {"query items that overlap in ascending order", A(3, 1, 1), NO, A(0, 2, 4),
+        NO, "give one item rows 0 to 2 and another 2 to 2"},
     {"an empty item within another", A(4, 0, 4), NO, A(0, 2, 4), NO, NULL},
     {"a query item that ends beyond the rows", A(1, 1, 3), NO, A(0, 1, 8), NO,
         "query_starts[2] + query_lengths[2] is 8 + 3, but must be at most "
