@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clattn/clattn.h"
+#include "npy_header.h"
 #include "scratch.h"
 #include "suite.h"
 
@@ -282,6 +283,10 @@ static const struct header_case {
         HEADER("<f444444444444444444444444444444444444444444444444444444444444",
             "False", "(1,)"),
         "dtype '<f444444444444444444444444444444444444444444444' is"},
+    {"the longest dtype that is kept",
+        HEADER(
+            "<f44444444444444444444444444444444444444444444~", "False", "(1,)"),
+        "dtype '<f44444444444444444444444444444444444444444444~' is"},
     {"control characters are not printed", HEADER("<\x1b[2J", "False", "(1,)"),
         "dtype '<?[2J'"},
     {"whole numbers", HEADER("<i8", "False", "(1,)"),
@@ -299,6 +304,13 @@ static const struct header_case {
     {"a sub-array",
         "{'descr': ('<f4', (2,)), 'fortran_order': False, 'shape': (1,)}",
         "structured dtype ('<f4', (2,)) is not"},
+    {"many records",
+        "{'descr': [('a234567890', '<f4'), ('b234567890', '<f4'), "
+        "('c234567890', '<f4'), ('d234567890', '<f4')], 'fortran_order': "
+        "False, 'shape': (1,)}",
+        "('b234567890', '<f4'), ('c234567890', '<f4'), ('d2345678 is not"},
+    {"records without end", "{'descr': [('a', '<f4'",
+        "structured dtype [('a', '<f4'"},
     {"descr is a number", "{'descr': 4, 'fortran_order': False, 'shape': (1,)}",
         "a string expected at byte 10"},
     {"an escape", HEADER("\\x3cf4", "False", "(1,)"),
@@ -321,6 +333,8 @@ static const struct header_case {
     {"two Ls", HEADER("<f4", "False", "(1LL,)"), "a comma or ')'"},
     {"a size of 2^64", HEADER("<f4", "False", "(18446744073709551616,)"),
         "a size beyond 64 bits"},
+    {"a size of 2^64 - 1", HEADER("<f4", "False", "(18446744073709551615,)"),
+        "shape (18446744073709551615,) of '<f4' is beyond all memory"},
     {"a size of many digits",
         HEADER("<f4", "False", "(99999999999999999999999999,)"),
         "a size beyond 64 bits"},
@@ -368,6 +382,41 @@ START_TEST(npy_read_refuses_wrong_headers)
         write_file(path, version, c->header, BYTES(ONE));
         check_refusal(c->about, path, c->message);
     }
+}
+END_TEST
+
+/* In memory that ends where the text does, so that a sanitizer sees a byte too
+   many being read. */
+static bool parse_exactly(
+    npy_header *header, const char *text, size_t bytes, failure *f)
+{
+    char *copy = malloc(bytes ? bytes : 1);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, text, bytes);
+    bool ok = npy_header_parse(header, copy, bytes, "cut.npy", f);
+    free(copy);
+    return ok;
+}
+
+START_TEST(every_cut_header_is_refused)
+{
+    static const char TEXT[] =
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (12L, 3), }";
+    const size_t whole = sizeof TEXT - 1;
+    npy_header header;
+    failure f = {{0}};
+    for (size_t bytes = 0; bytes < whole; ++bytes) {
+        f.text[0] = 0;
+        ck_assert_msg(!parse_exactly(&header, TEXT, bytes, &f),
+            "%zu bytes are enough", bytes);
+        ck_assert_msg(strncmp(f.text, "cut.npy: ", 9) == 0, "%zu bytes: '%s'",
+            bytes, f.text);
+    }
+    ck_assert_msg(parse_exactly(&header, TEXT, whole, &f), "%s", f.text);
+    ck_assert_str_eq(header.descr, "<f4");
+    ck_assert(!header.fortran_order && header.rank == 2);
+    ck_assert(header.size[0] == 12 && header.size[1] == 3);
+    ck_assert(!parse_exactly(&header, BYTES("{'descr': [('a', '<f4'"), &f));
 }
 END_TEST
 
@@ -691,6 +740,7 @@ static TCase *reading(void)
         tests, npy_read_refuses_damaged_beginnings, 0, (int)COUNT(RAWS));
     tcase_add_loop_test(
         tests, npy_read_refuses_wrong_headers, 0, (int)COUNT(HEADERS));
+    tcase_add_test(tests, every_cut_header_is_refused);
     tcase_add_test(tests, data_of_another_size_is_refused_with_both_numbers);
     tcase_add_test(tests, what_is_no_file_is_refused);
     tcase_add_loop_test(tests, npy_read_takes_pipes, 0, (int)COUNT(PIPES));
