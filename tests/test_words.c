@@ -51,10 +51,12 @@ static const struct file_case {
         BYTES("\x7f\xC2\x9B"
               "m\xC2\xA0\n"),
         1, {FFFD FFFD "m\xC2\xA0"}},
-    {"what turns the direction",
-        BYTES("\xE2\x80\xAE"
-              "a\xE2\x81\xA6\n"),
-        1, {FFFD "a" FFFD}},
+    {"what turns the direction, first and last of both ranges",
+        BYTES("\xE2\x80\xAA\xE2\x80\xAE"
+              "a\xE2\x81\xA6\xE2\x81\xA9\n"),
+        1, {FFFD FFFD "a" FFFD FFFD}},
+    {"their neighbours stay", BYTES("\xE2\x80\xAF\xE2\x81\xAA\n"), 1,
+        {"\xE2\x80\xAF\xE2\x81\xAA"}},
     {"line separators",
         BYTES("a\xE2\x80\xA8"
               "b\n"),
