@@ -20,8 +20,7 @@ typedef struct npy_array {
     size_t rank;
     size_t size[NPY_MAX_RANK];
     size_t count;  /* elements: the product of the sizes, 1 for rank 0 */
-    int32_t dtype; /* a clattn_dtype (F32, F16, BF16, F64, BOOL) or, for whole
-                      numbers, 0: read them with npy_read_int32 */
+    int32_t dtype; /* a clattn_dtype: F32, F16, BF16, F64, BOOL */
     void *data;
 } npy_array;
 
@@ -34,20 +33,22 @@ enum npy_two_bytes {
 
 /*
  * Read f2, f4, f8, bool, and bf16 where told so.  V2 and u2 without being told
- * are refused with a hint at `--read-bf16`.  Big-endian and Fortran order are
- * converted.  Sizes are checked against the file's before anything is
- * allocated.  On false *array is empty and needs no freeing.
+ * are refused with a hint at `--read-bf16`, whole numbers always.  Big-endian
+ * and Fortran order are converted.  Sizes are checked against the file's before
+ * anything is allocated; a pipe is read as it comes.  The data must end where
+ * the file does.  On false *array is empty and needs no freeing.
  */
 bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
     failure *f);
 
 /* Read whole numbers of any width (i1 to i8, u1 to u8) that fit an int32;
-   *values is the caller's to free.  Any rank, count elements. */
+   *values is the caller's to free, NULL on false.  Any rank, count elements in
+   C order.  Floating point is refused even if whole. */
 bool npy_read_int32(
     int32_t **values, size_t *count, const char *path, failure *f);
 
-/* Convert to f32 in place (from F16, BF16, F64); anything else is refused with
-   `path` in the message. */
+/* Convert to f32 in place, from F16, BF16 (exact) or F64 (rounded); bool and
+   what is beyond the range of f32 are refused with `path` in the message. */
 bool npy_to_f32(npy_array *array, const char *path, failure *f);
 
 void npy_free(npy_array *array); /* empty afterwards; NULL is a no-op */

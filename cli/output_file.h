@@ -2,7 +2,9 @@
  *
  * output_file.h - files that appear whole or not at all: written under a
  * temporary name in the target's folder, then renamed.  A target that exists
- * and is no regular file (a pipe, /dev/stdout) is written directly.
+ * and is no regular file (a pipe, a device), or is standard output under any
+ * name, is written directly.  A symbolic link stays, and the file behind it is
+ * replaced; a replaced file keeps its permissions.
  */
 #ifndef CLATTN_CLI_OUTPUT_FILE_H
 #define CLATTN_CLI_OUTPUT_FILE_H

@@ -29,8 +29,11 @@ typedef struct safetensor {
 
 typedef struct safetensors safetensors;
 
+/* A regular file, which must not shrink while it is open.  Refused with a
+   message: names twice or with control characters, dtypes unknown to the
+   format, offsets that do not fit shape or file, overlaps and holes. */
 safetensors *safetensors_open(const char *path, failure *f);
-void safetensors_close(safetensors *file);
+void safetensors_close(safetensors *file); /* NULL is a no-op */
 
 size_t safetensors_count(const safetensors *file);
 /* In the order of their names; valid until close. */
@@ -39,8 +42,9 @@ const safetensor *safetensors_find(const safetensors *file, const char *name);
 /* A string of __metadata__; NULL if there is none of that key. */
 const char *safetensors_metadata(const safetensors *file, const char *key);
 
-/* A copy as f32, exact; the caller frees it.  NULL with a message that names
-   the tensor. */
+/* A copy as f32, exact but for F64, which is rounded; the caller frees it.  NULL
+   with a message that names the tensor: another dtype, or an F64 beyond the
+   range of f32. */
 float *safetensor_to_f32(const safetensor *tensor, failure *f);
 
 #endif

@@ -16,8 +16,9 @@ typedef struct words {
 } words;
 
 /* Read a token file: a line each, the last newline optional, CR LF accepted;
-   invalid UTF-8 and control characters become U+FFFD.  `expected` tokens are
-   needed; another number is a failure that names both. */
+   invalid UTF-8, control characters and what breaks lines or turns the
+   direction of text become U+FFFD.  `expected` tokens are needed; another
+   number is a failure that names both.  On false *w is empty. */
 bool words_read(words *w, const char *path, size_t expected, failure *f);
 /* "0", "1", ...: what stands in for tokens where there are none. */
 bool words_number(words *w, size_t count, failure *f);

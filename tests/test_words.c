@@ -6,11 +6,10 @@
 
 #include <string.h>
 
+#include "data_file.h"
 #include "scratch.h"
 #include "suite.h"
 #include "utf8.h"
-
-#define BYTES(literal) (literal), sizeof(literal) - 1
 
 #define FFFD "\xEF\xBF\xBD"
 
@@ -241,10 +240,11 @@ START_TEST(mean_is_taken_over_heads)
     /* Three heads of two elements.  0.1f three times: a sum in f32 would be
        rounded twice and miss 0.1f. */
     const float weights[] = {0.1f, 1.0f, 0.1f, 2.0f, 0.1f, 6.0f};
-    float mean[2];
+    float mean[3] = {-1, -1, -1};
     reading_mean(mean, weights, 3, 2);
     ck_assert(mean[0] == 0.1f);
     ck_assert(mean[1] == 3.0f);
+    ck_assert(mean[2] == -1.0f);
     reading_mean(mean, weights, 1, 2);
     ck_assert(mean[1] == 1.0f);
 }
