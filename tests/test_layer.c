@@ -4,6 +4,7 @@
  * the reference, the textbook's formula and what needs neither.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "layer_case.h"
@@ -50,6 +51,10 @@ START_TEST(every_layer_agrees_with_the_reference_in_every_way)
     }
     for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row) {
         trial.attention.kernel = clattn_kernel_name(row);
+        if (run_layer(&trial, RUN_ENQUEUE, &error) == CLATTN_UNSUPPORTED) {
+            printf("%s\n", error.message); /* the device is too small */
+            continue;
+        }
         check_run(&trial, RUN_ENQUEUE, text);
         ck_assert_msg(layer_meets(&expected, &trial, why), "%s, row %s: %s",
             text, trial.attention.kernel, why);

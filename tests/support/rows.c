@@ -5,8 +5,10 @@
 #include "rows.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "opencl.h"
 #include "run.h"
 
 int rows_count(void)
@@ -19,16 +21,31 @@ int rows_count(void)
 
 void rows_create(attention_trial *trial, const attention_case *c, int row)
 {
+    clattn_error error;
+    clattn_plan *plan = NULL;
     ck_assert(attention_trial_create(trial, c));
     trial->problem.kernel = clattn_kernel_name((size_t)row);
+    const clattn_status status = clattn_attention_plan(
+        &plan, opencl_get()->ctx, &trial->problem, &error);
+    if (status == CLATTN_UNSUPPORTED) {
+        printf("the planner's choice instead of row %s: %s\n",
+            trial->problem.kernel, error.message);
+        trial->problem.kernel = NULL;
+    }
+    clattn_plan_destroy(plan);
+}
+
+const char *rows_name(const attention_trial *trial)
+{
+    return trial->problem.kernel != NULL ? trial->problem.kernel : "of choice";
 }
 
 void rows_run(attention_trial *trial)
 {
     clattn_error error;
     const clattn_status status = run_attention(trial, RUN_HOST, &error);
-    ck_assert_msg(status == CLATTN_OK, "row %s: %s", trial->problem.kernel,
-        error.message);
+    ck_assert_msg(
+        status == CLATTN_OK, "row %s: %s", rows_name(trial), error.message);
 }
 
 void rows_rerun(attention_trial *trial)
@@ -65,7 +82,7 @@ void rows_assert_bits(const attention_trial *one, const attention_trial *other,
         memcmp(rows_at(one, slot, b, h, i, 0), rows_at(other, slot, b, h, i, 0),
             t->size[3] * sizeof(float)) == 0,
         "%s, row %s: %s[%zu][%zu][%zu] changed its bits: %s", one->of.about,
-        one->problem.kernel, t->name, b, h, i, about);
+        rows_name(one), t->name, b, h, i, about);
 }
 
 void rows_assert_all_bits(
@@ -75,6 +92,6 @@ void rows_assert_all_bits(
         ck_assert_msg(
             memcmp(one->memory.memory[m].data, other->memory.memory[m].data,
                 one->memory.memory[m].count * sizeof(float)) == 0,
-            "%s, row %s: not the same bits: %s", one->of.about,
-            one->problem.kernel, about);
+            "%s, row %s: not the same bits: %s", one->of.about, rows_name(one),
+            about);
 }

@@ -10,8 +10,13 @@
 /* How many rows the library has, as loop tests count. */
 int rows_count(void);
 
-/* A trial that is forced to a row; the run fails the test if the call does. */
+/* A trial that is forced to a row or, with a note on standard output, to none
+   if this device is too small for it. */
 void rows_create(attention_trial *trial, const attention_case *c, int row);
+/* Its name, for messages. */
+const char *rows_name(const attention_trial *trial);
+
+/* A call that fails fails the test. */
 void rows_run(attention_trial *trial);
 /* After a change of inputs. */
 void rows_rerun(attention_trial *trial);
