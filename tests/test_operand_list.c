@@ -224,79 +224,6 @@ START_TEST(operands_lie_where_the_call_takes_them)
 }
 END_TEST
 
-/* ---- A layer's operands -------------------------------------------------- */
-
-static const char *const LAYER[] = {"y", "q", "k", "v", "x", "x_k", "x_v",
-    "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o", "workspace",
-    "attention.out", "attention.lse", "attention.weights", "attention.q",
-    "attention.k", "attention.v", "attention.mask", "attention.sinks",
-    "attention.query_lengths", "attention.key_lengths",
-    "attention.query_starts", "attention.key_starts",
-    "attention.diagonal_offsets", "attention.workspace"};
-
-static size_t list_layer(operand *list, uint32_t flags, size_t Ek, size_t Ev)
-{
-    clattn_attention a, attention;
-    clattn_layer layer, complete;
-    clattn_error error;
-    const clattn_layer_args args = {.struct_size = sizeof args};
-    const clattn_attention_args inner = {.struct_size = sizeof inner};
-
-    clattn_attention_init(&a, sizeof a);
-    a.B = 2;
-    a.Hq = a.Hkv = 2;
-    a.Lq = a.Lk = 3;
-    a.D = 8;
-    a.Dv = 6;
-    a.dtype = CLATTN_F32;
-    clattn_layer_init(&layer, sizeof layer);
-    layer.attention = &a;
-    layer.E = 10;
-    layer.Ey = 12;
-    layer.Ek = Ek;
-    layer.Ev = Ev;
-    layer.flags = flags;
-    layer.weight_order = CLATTN_IN_OUT;
-    ck_assert_int_eq(
-        problem_layer(&complete, &attention, &layer, false, &error), CLATTN_OK);
-    return operands_of_layer(list, &complete, &layer, &args, &inner);
-}
-
-/* The bits of `wanted` say which of LAYER the flags ask for. */
-static const struct {
-    const char *about;
-    uint32_t flags;
-    size_t Ek, Ev;
-    const char *wanted;
-} LAYERS[] = {
-    {"the textbook's", 0, 0, 0, "y x w_q w_k w_v "},
-    {"all biases and W_o", 0x1f << 20, 0, 0,
-        "y x w_q w_k w_v w_o b_q b_k b_v b_o "},
-    {"all kept", CLATTN_PROJECT_OUT | CLATTN_KEEP_QKV | CLATTN_KEEP_OUT, 0, 0,
-        "y q k v x w_q w_k w_v w_o attention.out "},
-    {"other keys", 0, 7, 0, "y x x_k w_q w_k w_v "},
-    {"other values", 0, 0, 7, "y x x_v w_q w_k w_v "},
-};
-
-START_TEST(a_layer_asks_for_what_its_flags_say)
-{
-    operand list[MAX_OPERANDS];
-    char wanted[256] = "";
-    const size_t count =
-        list_layer(list, LAYERS[_i].flags, LAYERS[_i].Ek, LAYERS[_i].Ev);
-
-    ck_assert_uint_eq(count, COUNT(LAYER));
-    for (size_t i = 0; i < count; ++i) {
-        ck_assert_str_eq(list[i].name, LAYER[i]);
-        if (list[i].wanted)
-            strcat(strcat(wanted, list[i].name), " ");
-    }
-    ck_assert_msg(strcmp(wanted, LAYERS[_i].wanted) == 0,
-        "%s: wants %s, should want %s", LAYERS[_i].about, wanted,
-        LAYERS[_i].wanted);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("operand_list");
@@ -309,8 +236,6 @@ int main(void)
     tcase_add_test(given, starts_without_lengths_have_one_more_value);
     tcase_add_loop_test(
         given, operands_lie_where_the_call_takes_them, 0, (int)COUNT(PLACES));
-    tcase_add_loop_test(
-        given, a_layer_asks_for_what_its_flags_say, 0, (int)COUNT(LAYERS));
     suite_add_tcase(suite, given);
     return suite_main(suite, 0);
 }

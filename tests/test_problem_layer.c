@@ -286,6 +286,48 @@ START_TEST(without_projection_out_is_y_seen_as_heads)
 }
 END_TEST
 
+START_TEST(tensors_of_a_layer_get_their_own_rows)
+{
+    whole w = small_layer();
+    clattn_attention a;
+    w.layer.Ey = 11;
+    w.layer.flags = CLATTN_PROJECT_OUT;
+    const clattn_layer out_in = completed(&w, &a);
+    ck_assert_uint_eq(out_in.w_q.row, 10);
+    ck_assert_uint_eq(out_in.w_o.row, 24);
+    ck_assert_int_eq(out_in.w_o.dtype, CLATTN_F32);
+
+    w.layer.weight_order = CLATTN_IN_OUT;
+    const clattn_layer in_out = completed(&w, &a);
+    ck_assert_uint_eq(in_out.w_q.row, 32);
+    ck_assert_uint_eq(in_out.w_k.row, 16);
+    ck_assert_uint_eq(in_out.w_v.row, 12);
+    ck_assert_uint_eq(in_out.w_o.row, 11);
+    ck_assert_uint_eq(in_out.x.row, 10);
+    ck_assert_uint_eq(in_out.x.batch, 30);
+    ck_assert_uint_eq(in_out.y.row, 11);
+    ck_assert_uint_eq(in_out.y.batch, 33);
+}
+END_TEST
+
+START_TEST(packed_rows_of_a_layer_have_no_batch_stride)
+{
+    whole w = small_layer();
+    clattn_attention a;
+    w.attention.flags = CLATTN_QUERY_STARTS;
+    w.attention.q_rows = 9;
+    w.layer.Ek = 7;
+    const clattn_layer packed = completed(&w, &a);
+
+    ck_assert_uint_eq(packed.x.batch, 0);
+    ck_assert_uint_eq(packed.x.row, 10);
+    ck_assert_uint_eq(packed.y.batch, 0);
+    ck_assert_uint_eq(packed.y.row, 24);
+    ck_assert_uint_eq(packed.x_k.batch, 21);
+    ck_assert_uint_eq(a.out.batch, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("problem_layer");
@@ -302,6 +344,8 @@ int main(void)
     tcase_add_test(layer, a_layer_without_attention_is_refused);
     tcase_add_test(layer, keys_and_values_come_from_x_unless_given);
     tcase_add_test(layer, without_projection_out_is_y_seen_as_heads);
+    tcase_add_test(layer, tensors_of_a_layer_get_their_own_rows);
+    tcase_add_test(layer, packed_rows_of_a_layer_have_no_batch_stride);
     suite_add_tcase(suite, layer);
     return suite_main(suite, 0);
 }

@@ -294,6 +294,39 @@ START_TEST(packed_rows_give_what_padded_ones_do)
 }
 END_TEST
 
+START_TEST(left_padding_is_starts_with_batch_strides)
+{
+    const int32_t starts[2] = {1, 0}, lengths[2] = {2, 3};
+    const clattn_tensor x = {.batch = 15, .row = 5};
+    const clattn_tensor y = {.batch = 36, .row = 12};
+
+    start_layer(&C, 0);
+    C.a.Lq = C.a.Lk = 2;
+    C.a.B = 1;
+    C.args.x.offset = 5; /* item 0 without its first row */
+    run_layer(&C);
+    start_layer(&D, 0);
+    D.a.flags = CLATTN_QUERY_STARTS | CLATTN_KEY_STARTS | CLATTN_QUERY_LENGTHS |
+                CLATTN_KEY_LENGTHS;
+    D.a.q_rows = D.a.k_rows = 3;
+    D.l.x = x;
+    D.l.y = y;
+    D.a.q = (clattn_tensor){.batch = 24, .head = 2, .row = 8};
+    D.a.k = (clattn_tensor){.batch = 12, .head = 2, .row = 4};
+    D.a.v = (clattn_tensor){.batch = 18, .head = 3, .row = 6};
+    D.inner.query_starts.host = D.inner.key_starts.host = starts;
+    D.inner.query_lengths.host = D.inner.key_lengths.host = lengths;
+    for (int i = 0; i < 5; ++i)
+        D.x[i] = NAN_D;
+    run_layer(&D);
+    judge_expect("row 0 is nobody's", D.y, &D.y[MOST - 1], 1, 0);
+    judge_expect("item 0", D.y + 12, C.y, 24, 0);
+    start_layer(&C, 0);
+    run_layer(&C);
+    judge_expect("item 1", D.y + 36, C.y + 36, 36, 0);
+}
+END_TEST
+
 START_TEST(kept_q_k_and_v_may_be_packed_and_rounded)
 {
     start_layer(&C, CLATTN_KEEP_QKV);
@@ -330,6 +363,7 @@ int main(void)
     tcase_add_test(
         layer, lengths_hide_keys_and_leave_padded_queries_the_formula);
     tcase_add_test(layer, packed_rows_give_what_padded_ones_do);
+    tcase_add_test(layer, left_padding_is_starts_with_batch_strides);
     tcase_add_test(layer, kept_q_k_and_v_may_be_packed_and_rounded);
     suite_add_tcase(suite, layer);
     return suite_main(suite, 0);

@@ -26,7 +26,7 @@ typedef struct edit {
 } edit;
 
 enum {
-    MOST_EDITS = 6
+    MOST_EDITS = 8
 };
 
 #define EDIT_SIZE(type, field, value)                 \
