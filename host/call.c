@@ -79,6 +79,10 @@ static clattn_status resolve(
     cl_mem parent = NULL;
     size_t bytes = 0, begin = 0;
 
+    if (!op->wanted && op->at.mem) { /* refused by its name, wherever it is */
+        op->space = (const void *)op->at.mem;
+        return CLATTN_OK;
+    }
     if (!op->at.mem) { /* a host array, or not given */
         op->space = NULL;
         op->begin =
