@@ -13,10 +13,12 @@
 #ifdef __OPENCL_VERSION__
 typedef long wide;
 typedef int whole;
+typedef uint word;
 #else
 #include <stdint.h>
 typedef int64_t wide;
 typedef int32_t whole;
+typedef uint32_t word;
 #endif
 
 /* Element (b, h, i, column) is at offset + b * batch + h * head + i * row. */
@@ -24,10 +26,15 @@ typedef struct place {
     wide batch, head, row, offset;
 } place;
 
+/* Per item, in the table that items.cl makes: first row and rows of the
+   queries, of the keys, and the key on which row 0 stands. */
+#define ITEM_INTS 5
+
 /* c (M, N) = a (M, K) . b (K, N) + bias (N), for each item and head z. */
 typedef struct matmul_params {
     place a, b, c;
     wide bias_offset, bias_head;
+    wide items_offset;
     whole first[3];
     whole M, N;
     whole k_begin, k_end; /* this launch's part of K; the rest is in c */
@@ -36,39 +43,36 @@ typedef struct matmul_params {
     whole has_bias;
 } matmul_params;
 
-/* What the keys that a row sees follow from: see visible.clh. */
-typedef struct visible_params {
-    wide diagonal; /* row i stands on key i + diagonal ... */
-    wide lengths_offset, diagonals_offset;
-    whole diagonal_keys; /* 1: ... + the item's keys */
-    whole causal;        /* 1: keys after that one are hidden */
-    whole has_lengths;   /* 1: key_lengths holds an item's keys */
-    whole has_diagonals; /* 1: diagonals holds an item's diagonal */
-    whole Lk;
-    whole reserved;
-} visible_params;
-
-/* s (rows, Lk) becomes softmax(scale * s); lse (rows). */
-typedef struct softmax_params {
-    visible_params visible;
-    place s, lse;
+/* All that the steps of attention need, fused or one by one. */
+typedef struct attention_params {
+    place q, k, v, out, lse, weights;
+    place mask;   /* its column stride is mask_column */
+    place scores; /* the block in workspace: rows from first_row on */
+    wide diagonal;                  /* of all items, without a table */
+    wide window_left, window_right; /* keys around row + diagonal */
+    wide items_offset, slopes_offset, sinks_offset;
+    wide dropout_first;
+    word dropout_key[2];
+    word dropout_last;  /* a weight is dropped where its word is at most this */
+    float dropout_keep; /* 1 / (1 - p) */
+    float scale, softcap;
+    whole mask_column; /* 0 or 1 */
     whole first[3];
-    whole heads;
-    whole first_row; /* i of the block's first row: s counts from there */
-    whole has_lse;
-    float scale;
-    whole reserved;
-} softmax_params;
-
-/* out (Lq, Dv) = p (Lq, Lk) . v (Lk, Dv) over visible keys. */
-typedef struct weighted_sum_params {
-    visible_params visible;
-    place p, v, out;
-    whole first[3];
-    whole heads, group;
+    whole heads, group; /* z = b * heads + h; h / group is the kv head */
+    whole Lq, Lk;
     whole first_row, rows; /* of the block, in i */
-    whole Dv;
-    whole j_begin, j_end; /* this launch's keys; the rest is in out */
-} weighted_sum_params;
+    whole j_begin, j_end;  /* this launch's keys, of a sum in parts */
+} attention_params;
+
+/* Arrays in device memory, which the table is made from. */
+typedef struct items_params {
+    wide query_lengths, key_lengths, query_starts, key_starts, diagonals;
+    wide table; /* all offsets in ints */
+    whole has_query_lengths, has_key_lengths, has_query_starts, has_key_starts;
+    whole has_diagonals;
+    whole from_last_key; /* 1: the diagonal counts from keys - rows */
+    whole diagonal;
+    whole B, Lq, Lk, q_rows, k_rows;
+} items_params;
 
 #endif
