@@ -39,6 +39,7 @@ clattn_status clattn_attention_plan(clattn_plan **out, clattn_context *ctx,
     TRY(problem_attention(&plan->attention, attention, false, false, error));
     TRY(choose_attention(&plan->attend, ctx, &plan->attention, true, error));
     plan->workspace_bytes = plan->attend.p.workspace_bytes;
+    TRY(planned_keep_slopes(plan, error));
     planned_describe(plan, "attention", &plan->attend);
     planned_forget_pointers(plan);
     context_log(ctx, "%s", plan->text);
@@ -54,8 +55,7 @@ clattn_status attention_chain(call *c, clattn_error *error)
 {
     const clattn_plan *plan = c->plan;
     attention_regions regions = call_attention_regions(c, false);
-    if (!plan->attend.p.to_weights)
-        regions.scores = call_scratch(c, 0);
+    regions.workspace = call_scratch(c, 0, sizeof(float));
     return chain_attention(
         &c->chain, &plan->attend, plan->ctx, &plan->attention, &regions, error);
 }
@@ -73,6 +73,8 @@ clattn_status clattn_attention_enqueue(const clattn_plan *plan,
     TRY(problem_take_struct(
         &taken, sizeof taken, sizeof taken, args, "args", error));
     c.count = operands_of_attention(c.list, &plan->attention, &taken);
+    c.dropout_seed = taken.dropout_seed;
+    c.dropout_offset = taken.dropout_offset;
     TRY(call_check(&c, &taken.workspace, error));
     TRY(operands_check_arrays(&plan->attention, &taken, error));
     TRY(call_prepare(&c, error));

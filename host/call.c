@@ -5,6 +5,7 @@
  */
 #include "call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -189,29 +190,41 @@ region call_region(const call *c, const char *name)
 
 attention_regions call_attention_regions(const call *c, bool within_layer)
 {
-    static const char *const NAMES[2][8] = {
-        {"q", "k", "v", "out", "lse", "weights", "key_lengths",
-            "diagonal_offsets"},
-        {"q", "k", "v", "attention.out", "attention.lse", "attention.weights",
-            "attention.key_lengths", "attention.diagonal_offsets"},
+    attention_regions r = {0};
+    const struct {
+        const char *name;
+        region *at;
+    } parts[] = {
+        {"q", &r.q},
+        {"k", &r.k},
+        {"v", &r.v},
+        {"out", &r.out},
+        {"lse", &r.lse},
+        {"weights", &r.weights},
+        {"mask", &r.mask},
+        {"sinks", &r.sinks},
+        {"query_lengths", &r.query_lengths},
+        {"key_lengths", &r.key_lengths},
+        {"query_starts", &r.query_starts},
+        {"key_starts", &r.key_starts},
+        {"diagonal_offsets", &r.diagonals},
     };
-    const char *const *name = NAMES[within_layer];
-    return (attention_regions){
-        .q = call_region(c, name[0]),
-        .k = call_region(c, name[1]),
-        .v = call_region(c, name[2]),
-        .out = call_region(c, name[3]),
-        .lse = call_region(c, name[4]),
-        .scores = call_region(c, name[5]),
-        .lengths = call_region(c, name[6]),
-        .diagonals = call_region(c, name[7]),
-    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", within_layer ? "attention." : "",
+            parts[i].name);
+        *parts[i].at = call_region(c, name);
+    }
+    r.slopes.mem = c->plan->slopes;
+    r.dropout_seed = c->dropout_seed;
+    r.dropout_offset = c->dropout_offset;
+    return r;
 }
 
-region call_scratch(const call *c, size_t offset_bytes)
+region call_scratch(const call *c, size_t offset_bytes, size_t element)
 {
     return (region){
-        c->workspace.mem, (c->workspace.offset + offset_bytes) / sizeof(float)};
+        c->workspace.mem, (c->workspace.offset + offset_bytes) / element};
 }
 
 void call_end(call *c)

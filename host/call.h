@@ -18,7 +18,8 @@ typedef struct call {
     cl_mem made[MAX_OPERANDS]; /* released when the call ends: OpenCL keeps
                                   them until the work is done */
     size_t n_made;
-    region workspace; /* offset in bytes */
+    region workspace;                      /* offset in bytes */
+    uint64_t dropout_seed, dropout_offset; /* of an attention */
 } call;
 
 /* The plan is of this operation, the queue of its context and device, the wait
@@ -41,12 +42,11 @@ clattn_status call_buffer(cl_mem *out, call *c, cl_mem_flags flags,
 /* Where the operand of that name lies; nowhere if it was not given. */
 region call_region(const call *c, const char *name);
 
-/* All of an attention's, but scores: those in the weights output if there is
-   one, else nowhere yet. */
+/* All that an attention reads and writes; the workspace is still nowhere. */
 attention_regions call_attention_regions(const call *c, bool within_layer);
 
-/* A part of the workspace as a region of f32 elements. */
-region call_scratch(const call *c, size_t offset_bytes);
+/* A part of the workspace as a region of elements of so many bytes. */
+region call_scratch(const call *c, size_t offset_bytes, size_t element);
 
 void call_end(call *c);
 

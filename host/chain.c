@@ -81,7 +81,7 @@ clattn_status chain_attention(chain *c, const choice *chosen,
 {
     running state = {c, chosen, regions->out.mem, error};
     return after_walk(c,
-        walk_attention(
+        plan_walk_attention(
             &chosen->p, attention, &ctx->limits, regions, run_launch, &state),
         error);
 }
@@ -92,7 +92,8 @@ clattn_status chain_matmul(chain *c, const choice *chosen,
 {
     running state = {c, chosen, regions->c.mem, error};
     return after_walk(c,
-        walk_matmul(&chosen->p, job, &ctx->limits, regions, run_launch, &state),
+        chosen->p.row->walk_matmul(
+            &chosen->p, job, &ctx->limits, regions, run_launch, &state),
         error);
 }
 

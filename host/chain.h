@@ -7,7 +7,6 @@
 #define CLATTN_HOST_CHAIN_H
 
 #include "choose.h"
-#include "launches.h"
 
 typedef struct chain {
     cl_command_queue queue;

@@ -130,6 +130,7 @@ static clattn_status query_limits(cl_device_id id, device_limits *limits,
     limits->local_bytes = to_size(local);
     limits->max_buffer_bytes = to_size(buffer);
     limits->native_width = width > 0 ? width : 1;
+    limits->is_cpu = strcmp(facts->kind, "cpu") == 0;
     fault_note(facts, &limits->max_iterations);
 
 cleanup:

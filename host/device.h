@@ -12,6 +12,7 @@
 
 /* All that decisions depend on. */
 typedef struct device_limits {
+    bool is_cpu;
     size_t max_group;        /* work-items of a group, over all dimensions */
     size_t max_group_dim[3]; /* and in each */
     size_t max_groups[3];    /* groups of one launch in each dimension */

@@ -165,6 +165,8 @@ clattn_status clattn_attention_host(clattn_context *ctx,
     TRY(problem_take_struct(
         &taken, sizeof taken, sizeof taken, args, "args", error));
     TRY(refuse_workspace(&taken.workspace, error));
+    c->dropout_seed = taken.dropout_seed;
+    c->dropout_offset = taken.dropout_offset;
     c->count = operands_of_attention(c->list, &plan->attention, &taken);
     TRY(operands_check(c->list, c->count, OPERANDS_ON_HOST, error));
     TRY(operands_check_arrays(&plan->attention, &taken, error));
@@ -218,6 +220,8 @@ clattn_status clattn_layer_host(clattn_context *ctx, const clattn_layer *layer,
         TRY(problem_take_struct(&inner, sizeof inner, sizeof inner,
             taken.attention, "args.attention", error));
     TRY(refuse_workspace(&taken.workspace, error));
+    c->dropout_seed = inner.dropout_seed;
+    c->dropout_offset = inner.dropout_offset;
     c->count =
         operands_of_layer(c->list, &plan->layer, &plan->given, &taken, &inner);
     TRY(operands_check(c->list, c->count, OPERANDS_ON_HOST, error));

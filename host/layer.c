@@ -51,6 +51,9 @@ static matmul_job input_job(const clattn_layer *l, const clattn_tensor *x,
         .a = {(wide)x->batch, 0, (wide)x->row, 0},
         .b = {0, (wide)(by_rows ? columns * w->row : columns), (wide)w->row, 0},
         .c = {(wide)t->batch, (wide)t->head, (wide)t->row, 0},
+        .a_dtype = x->dtype,
+        .b_dtype = w->dtype,
+        .c_dtype = t->dtype,
         .b_rows_are_n = by_rows,
         .has_bias = has_bias,
         .bias_head = (wide)columns,
@@ -90,7 +93,7 @@ static size_t tensor_bytes(const clattn_tensor *t, size_t batch, size_t heads,
         .size = {batch, heads, rows, columns},
         .stride = {t->batch, t->head, t->row, 1},
     };
-    return operand_span(&op) * sizeof(float);
+    return operand_span(&op) * dtype_bytes(t->dtype);
 }
 
 /* Append a part to the workspace; false if it grows past a size_t. */
@@ -137,19 +140,6 @@ static clattn_status check_layer(const clattn_plan *plan, clattn_error *error)
 {
     const clattn_layer *l = &plan->layer;
     const clattn_attention *a = &plan->attention;
-    const struct {
-        const char *name;
-        const clattn_tensor *tensor;
-    } tensors[] = {{"x", &l->x}, {"x_k", &l->x_k}, {"x_v", &l->x_v},
-        {"w_q", &l->w_q}, {"w_k", &l->w_k}, {"w_v", &l->w_v}, {"w_o", &l->w_o},
-        {"y", &l->y}};
-    const size_t count = sizeof tensors / sizeof tensors[0];
-    for (size_t i = 0; i < count; ++i)
-        if (tensors[i].tensor->dtype != CLATTN_F32 &&
-            (tensors[i].tensor != &l->w_o || projects_out(l)))
-            return error_set(error, CLATTN_UNSUPPORTED,
-                "%s has dtype %s, but kernels take f32 only yet",
-                tensors[i].name, dtype_name(tensors[i].tensor->dtype));
     if (projects_out(l) && a->B * a->Lq > 0 && a->Hq > 1 &&
         a->out.head != a->Dv)
         return error_set(error, CLATTN_UNSUPPORTED,
@@ -197,6 +187,8 @@ static clattn_status make_plan(clattn_plan **out, clattn_context *ctx,
     make_jobs(plan);
     TRY(choose_all(plan, compile, error));
     TRY(make_scratch(plan, error));
+    if (compile)
+        TRY(planned_keep_slopes(plan, error));
     planned_forget_pointers(plan);
     plan->layer.attention = &plan->attention;
     *out = plan;
@@ -237,10 +229,13 @@ static void place_steps(region at[N_PROJECTIONS], const call *c)
     static const char *const NAMES[N_PROJECTIONS] = {
         "q", "k", "v", "attention.out"};
     const clattn_plan *plan = c->plan;
+    const clattn_attention *a = &plan->attention;
+    const int32_t dtypes[N_PROJECTIONS] = {
+        a->q.dtype, a->k.dtype, a->v.dtype, a->out.dtype};
     for (int i = 0; i < N_PROJECTIONS; ++i)
         at[i] = is_kept(&plan->layer, (enum projection)i)
                     ? call_region(c, NAMES[i])
-                    : call_scratch(c, plan->scratch[i]);
+                    : call_scratch(c, plan->scratch[i], dtype_bytes(dtypes[i]));
     if (!projects_out(&plan->layer))
         at[PROJECT_OUT] = call_region(c, "y");
 }
@@ -287,8 +282,7 @@ clattn_status layer_chain(call *c, clattn_error *error)
     regions.k = at[PROJECT_K];
     regions.v = at[PROJECT_V];
     regions.out = at[PROJECT_OUT];
-    if (!plan->attend.p.to_weights)
-        regions.scores = call_scratch(c, plan->attend_scratch);
+    regions.workspace = call_scratch(c, plan->attend_scratch, sizeof(float));
     TRY(chain_attention(&c->chain, &plan->attend, plan->ctx, &plan->attention,
         &regions, error));
 
@@ -326,6 +320,8 @@ clattn_status clattn_layer_enqueue(const clattn_plan *plan,
             taken.attention, "args.attention", error));
     c.count =
         operands_of_layer(c.list, &plan->layer, &plan->given, &taken, &inner);
+    c.dropout_seed = inner.dropout_seed;
+    c.dropout_offset = inner.dropout_offset;
     TRY(call_check(&c, &taken.workspace, error));
     TRY(operands_check_arrays(&plan->attention, &inner, error));
     TRY(call_prepare(&c, error));

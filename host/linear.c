@@ -8,29 +8,6 @@
 #include "planned.h"
 #include "problem.h"
 
-static clattn_status check_dtypes(const clattn_linear *l, clattn_error *error)
-{
-    const int32_t dtypes[] = {l->x.dtype, l->w.dtype, l->y.dtype};
-    static const char *const NAMES[] = {"x", "w", "y"};
-    for (int i = 0; i < 3; ++i)
-        if (dtypes[i] != CLATTN_F32)
-            return error_set(error, CLATTN_UNSUPPORTED,
-                "%s has dtype %s, but kernels take f32 only yet", NAMES[i],
-                dtype_name(dtypes[i]));
-    return CLATTN_OK;
-}
-
-static clattn_status choose(choice *chosen, clattn_context *ctx,
-    const clattn_linear *complete, const matmul_job *job, bool compile,
-    clattn_error *error)
-{
-    const clattn_status status = check_dtypes(complete, error);
-    return status != CLATTN_OK
-               ? status
-               : choose_matmul(chosen, ctx, job, complete->kernel,
-                     complete->disable, compile, error);
-}
-
 clattn_status clattn_linear_supported(
     clattn_context *ctx, const clattn_linear *linear, clattn_error *error)
 {
@@ -42,7 +19,8 @@ clattn_status clattn_linear_supported(
     TRY(context_check(ctx, error));
     TRY(problem_linear(&complete, linear, false, error));
     const matmul_job job = linear_job(&complete);
-    TRY(choose(&chosen, ctx, &complete, &job, false, error));
+    TRY(choose_matmul(
+        &chosen, ctx, &job, complete.kernel, complete.disable, false, error));
 
 cleanup:
     return status;
@@ -62,8 +40,8 @@ clattn_status clattn_linear_plan(clattn_plan **out, clattn_context *ctx,
     TRY(planned_create(&plan, ctx, OPERATION_LINEAR, error));
     TRY(problem_linear(&plan->linear, linear, false, error));
     plan->job[0] = linear_job(&plan->linear);
-    TRY(choose(
-        &plan->project[0], ctx, &plan->linear, &plan->job[0], true, error));
+    TRY(choose_matmul(&plan->project[0], ctx, &plan->job[0],
+        plan->linear.kernel, plan->linear.disable, true, error));
     planned_describe(plan, "linear", &plan->project[0]);
     planned_forget_pointers(plan);
     context_log(ctx, "%s", plan->text);

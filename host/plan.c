@@ -10,20 +10,21 @@
 #include <string.h>
 
 #include "error.h"
-#include "launches.h"
-
-/* Scores in memory at a time when nobody asked for the weights: enough rows to
-   fill any device, and a fraction of what inputs of that size take. */
-#define SCORES_BYTES ((size_t)32 << 20)
 
 /* Kernels count in int: sizes plus a tile must stay below 2^31. */
-#define MAX_COUNT ((size_t)0x7fffffff - 256)
+#define MAX_COUNT ((size_t)0x7fffffff - 1024)
+
+#define TILED propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
+#define LANES propose_lanes, walk_lanes, NULL, NULL
 
 const kernel_row KERNEL_ROWS[] = {
-    {"tiled16", "materialised", 16, 64},
-    {"tiled8", "materialised", 8, 64},
-    {"tiled4", "materialised", 4, 16},
-    {"tiled1", "materialised", 1, 1},
+    {"lanes", "fused", LANES, 0, 1},
+    {"items64", "fused", LANES, 0, 64},
+    {"items16", "fused", LANES, 0, 16},
+    {"tiled16", "materialised", TILED, 16, 64},
+    {"tiled8", "materialised", TILED, 8, 64},
+    {"tiled4", "materialised", TILED, 4, 16},
+    {"tiled1", "materialised", TILED, 1, 1},
 };
 const size_t N_KERNEL_ROWS = sizeof KERNEL_ROWS / sizeof KERNEL_ROWS[0];
 
@@ -34,10 +35,7 @@ const char *clattn_kernel_name(size_t index)
 
 /* ---- Wishes and refusals -------------------------------------------------- */
 
-static void decline(declined_rows *declined, const kernel_row *row,
-    const char *format, ...) PRINTF_LIKE(3, 4);
-
-static void decline(
+void decline(
     declined_rows *declined, const kernel_row *row, const char *format, ...)
 {
     size_t used = strlen(declined->text);
@@ -116,118 +114,42 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes)
     }
 }
 
-/* ---- Rows ------------------------------------------------------------------ */
+/* ---- For the rows ---------------------------------------------------------- */
 
-static bool group_fits(
-    declined_rows *declined, const kernel_row *row, const device_limits *limits)
+bool group_fits(declined_rows *declined, const kernel_row *row,
+    const device_limits *limits, size_t x, size_t y, size_t local_bytes)
 {
-    const size_t square = row->tile * row->tile;
-    const size_t items = square > row->lanes ? square : row->lanes;
-    if (items > limits->max_group) {
+    if (x * y > limits->max_group) {
         decline(declined, row, "needs %zu work-items, the device has %zu",
-            items, limits->max_group);
+            x * y, limits->max_group);
         return false;
     }
-    if (row->tile > limits->max_group_dim[0] ||
-        row->lanes > limits->max_group_dim[0] ||
-        row->tile > limits->max_group_dim[1]) {
+    if (x > limits->max_group_dim[0] || y > limits->max_group_dim[1]) {
         decline(declined, row,
-            "needs %zux%zu work-items, the device has %zux%zu",
-            row->tile > row->lanes ? row->tile : row->lanes, row->tile,
+            "needs %zux%zu work-items, the device has %zux%zu", x, y,
             limits->max_group_dim[0], limits->max_group_dim[1]);
         return false;
     }
-    const size_t local = sizeof(float) * row->tile * (2 * row->tile + 1);
-    if (local > limits->local_bytes) {
+    if (local_bytes > limits->local_bytes) {
         decline(declined, row,
-            "needs %zu bytes of local memory, the device has %zu", local,
+            "needs %zu bytes of local memory, the device has %zu", local_bytes,
             limits->local_bytes);
         return false;
     }
     return true;
 }
 
-/* Columns or keys of one launch: a tile takes T passes and one to advance. */
-static size_t part_of(const kernel_row *row, const device_limits *limits)
+void plan_need(
+    proposal *p, const char *name, size_t group_items, const char *format, ...)
 {
-    if (limits->max_iterations == 0)
-        return MAX_COUNT / row->tile * row->tile;
-    return limits->max_iterations / (row->tile + 1) * row->tile;
-}
-
-/* Three walks over the keys and two reductions of at most 8 steps. */
-static bool softmax_fits(declined_rows *declined, const kernel_row *row,
-    const device_limits *limits, size_t Lk)
-{
-    const size_t passes = 3 * (Lk / row->lanes + 1) + 2 * 8;
-    if (limits->max_iterations == 0 || passes <= limits->max_iterations)
-        return true;
-    decline(declined, row,
-        "Lk = %zu takes %zu loop passes, the device ends loops after %zu", Lk,
-        passes, limits->max_iterations);
-    return false;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The block of scores that is in memory at a time, and the workspace. */
-static bool choose_block(proposal *p, declined_rows *declined,
-    const kernel_row *row, const clattn_attention *a,
-    const device_limits *limits)
-{
-    const size_t all_heads = a->B * a->Hq;
-    p->to_weights = (a->flags & CLATTN_RETURN_WEIGHTS) != 0;
-    p->block_rows = a->Lq;
-    p->block_heads = all_heads;
-    p->workspace_bytes = 0;
-    if (p->to_weights || a->Lk == 0 || a->Lq == 0 || all_heads == 0)
-        return true;
-
-    const size_t budget = smaller(SCORES_BYTES, limits->max_buffer_bytes);
-    const size_t rows = budget / (a->Lk * sizeof(float));
-    if (rows == 0 && a->Lk * sizeof(float) > limits->max_buffer_bytes) {
-        decline(declined, row,
-            "one row of scores takes %zu bytes, the device's buffers end at "
-            "%zu",
-            a->Lk * sizeof(float), limits->max_buffer_bytes);
-        return false;
-    }
-    if (rows >= a->Lq) {
-        p->block_heads = smaller(rows / a->Lq, all_heads);
-    } else {
-        p->block_heads = 1;
-        p->block_rows = rows > row->tile ? rows / row->tile * row->tile
-                        : rows > 0       ? rows
-                                         : 1;
-    }
-    p->workspace_bytes = p->block_heads * p->block_rows * a->Lk * sizeof(float);
-    return true;
-}
-
-static void need(proposal *p, size_t index, const char *name, size_t items,
-    const char *format, ...) PRINTF_LIKE(5, 6);
-
-static void need(proposal *p, size_t index, const char *name, size_t items,
-    const char *format, ...)
-{
+    kernel_need *need = &p->need[p->n_needs];
     va_list arguments;
-    p->need[index].name = name;
-    p->group_items[index] = items;
+    need->name = name;
+    p->group_items[p->n_needs] = group_items;
     va_start(arguments, format);
-    vsnprintf(p->need[index].options, sizeof p->need[index].options, format,
-        arguments);
+    vsnprintf(need->options, sizeof need->options, format, arguments);
     va_end(arguments);
-}
-
-static void need_matmul(proposal *p, bool b_rows_are_n)
-{
-    const size_t tile = p->row->tile;
-    need(p, SCORES, "matmul", tile * tile, "-DT=%zu -DB_ROWS=%s", tile,
-        b_rows_are_n ? "B_ROWS_N" : "B_ROWS_K");
-    p->n_needs = 1;
+    ++p->n_needs;
 }
 
 static clattn_status none_left(
@@ -238,64 +160,6 @@ static clattn_status none_left(
 }
 
 /* ---- Attention ------------------------------------------------------------- */
-
-/* Options of the descriptor that no kernel has yet. */
-static const char *unbuilt_option(const clattn_attention *a)
-{
-    static const struct {
-        uint32_t flag;
-        const char *name;
-    } FLAGS[] = {
-        {CLATTN_RETURN_SCORES, "CLATTN_RETURN_SCORES"},
-        {CLATTN_RETURN_SCALED, "CLATTN_RETURN_SCALED"},
-        {CLATTN_RETURN_CAPPED, "CLATTN_RETURN_CAPPED"},
-        {CLATTN_QUERY_LENGTHS, "CLATTN_QUERY_LENGTHS"},
-        {CLATTN_QUERY_STARTS, "CLATTN_QUERY_STARTS"},
-        {CLATTN_KEY_STARTS, "CLATTN_KEY_STARTS"},
-        {CLATTN_SINKS, "CLATTN_SINKS"},
-    };
-    for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; ++i)
-        if (a->flags & FLAGS[i].flag)
-            return FLAGS[i].name;
-    if (a->mask.dtype)
-        return "mask";
-    if (a->alibi_slopes)
-        return "alibi_slopes";
-    if (a->window_left >= 0)
-        return "window_left";
-    if (a->window_right >= 0)
-        return "window_right";
-    if (a->softcap != 0.0f)
-        return "softcap";
-    if (a->dropout_p != 0.0f)
-        return "dropout_p";
-    if (a->precision != CLATTN_PRECISION_F32)
-        return "precision";
-    return NULL;
-}
-
-static clattn_status check_dtypes(
-    const clattn_attention *a, clattn_error *error)
-{
-    const struct {
-        const char *name;
-        const clattn_tensor *tensor;
-        bool used;
-    } tensors[] = {
-        {"q", &a->q, true},
-        {"k", &a->k, true},
-        {"v", &a->v, true},
-        {"out", &a->out, true},
-        {"lse", &a->lse, (a->flags & CLATTN_RETURN_LSE) != 0},
-        {"weights", &a->weights, (a->flags & CLATTN_RETURN_WEIGHTS) != 0},
-    };
-    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; ++i)
-        if (tensors[i].used && tensors[i].tensor->dtype != CLATTN_F32)
-            return error_set(error, CLATTN_UNSUPPORTED,
-                "%s has dtype %d, but kernels take CLATTN_F32 (%d) only yet",
-                tensors[i].name, (int)tensors[i].tensor->dtype, CLATTN_F32);
-    return CLATTN_OK;
-}
 
 /* Each factor fits in 31 bits, so the product fits in a size_t. */
 static clattn_status check_heads(
@@ -311,60 +175,54 @@ static clattn_status check_heads(
 static clattn_status check_attention(
     const clattn_attention *a, clattn_error *error)
 {
-    clattn_status status = CLATTN_OK;
-    const char *unbuilt = unbuilt_option(a);
-    if (unbuilt)
-        return error_set(error, CLATTN_UNSUPPORTED,
-            "%s is set, but no kernel of this version does it", unbuilt);
-    TRY(check_dtypes(a, error));
-    TRY(check_heads(a->B, a->Hq, "Hq", error));
     if (a->Lq > MAX_COUNT || a->Lk > MAX_COUNT)
-        status = error_set(error, CLATTN_UNSUPPORTED,
+        return error_set(error, CLATTN_UNSUPPORTED,
             "%s is %zu, but at most %zu is supported",
             a->Lq > MAX_COUNT ? "Lq" : "Lk", a->Lq > MAX_COUNT ? a->Lq : a->Lk,
             MAX_COUNT);
+    return check_heads(a->B, a->Hq, "Hq", error);
+}
+
+static clattn_status count_launch(void *state, const launch *l)
+{
+    (void)l;
+    ++*(size_t *)state;
+    return CLATTN_OK;
+}
+
+static bool is_empty(const clattn_attention *a)
+{
+    return a->B * a->Hq * a->Lq == 0;
+}
+
+clattn_status plan_walk_attention(const proposal *p, const clattn_attention *a,
+    const device_limits *limits, const attention_regions *regions,
+    launch_visitor *visit, void *state)
+{
+    clattn_status status = CLATTN_OK;
+    if (is_empty(a))
+        return CLATTN_OK;
+    TRY(walk_items(a, p->items_need, limits, regions, visit, state));
+    TRY(p->row->walk_attention(p, a, limits, regions, visit, state));
 
 cleanup:
     return status;
 }
 
-matmul_job scores_job(const clattn_attention *a, const proposal *p)
+/* The row's own proposal, and what all rows need. */
+static bool propose(proposal *p, declined_rows *declined, const kernel_row *row,
+    const clattn_attention *a, const device_limits *limits)
 {
-    const size_t block = p->block_rows * a->Lk;
-    matmul_job job = {
-        .items = a->B,
-        .heads = a->Hq,
-        .group = a->Hkv ? a->Hq / a->Hkv : 1,
-        .M = a->Lq,
-        .N = a->Lk,
-        .K = a->D,
-        .a = {(wide)a->q.batch, (wide)a->q.head, (wide)a->q.row, 0},
-        .b = {(wide)a->k.batch, (wide)a->k.head, (wide)a->k.row, 0},
-        .c = {(wide)(a->Hq * block), (wide)block, (wide)a->Lk, 0},
-        .b_rows_are_n = true,
-    };
-    if (p->to_weights)
-        job.c = (place){(wide)a->weights.batch, (wide)a->weights.head,
-            (wide)a->weights.row, 0};
-    return job;
-}
-
-static bool propose_attention(proposal *p, declined_rows *declined,
-    const kernel_row *row, const clattn_attention *a,
-    const device_limits *limits)
-{
-    if (!group_fits(declined, row, limits) ||
-        !softmax_fits(declined, row, limits, a->Lk) ||
-        !choose_block(p, declined, row, a, limits))
-        return false;
+    const attention_regions nowhere = {0};
+    memset(p, 0, sizeof *p);
     p->row = row;
-    p->part = part_of(row, limits);
-    need_matmul(p, true);
-    need(p, SOFTMAX, "scale_softmax", row->lanes, "-DG=%zu", row->lanes);
-    need(p, WEIGHTED_SUM, "weighted_sum", row->tile * row->tile, "-DT=%zu",
-        row->tile);
-    p->n_needs = 3;
-    p->launches = count_attention_launches(p, a, limits);
+    if (!row->propose_attention(p, declined, row, a, limits))
+        return false;
+    p->items_need = p->n_needs;
+    if (has_items(a))
+        plan_need(p, "items", 1, "%s", "");
+    p->workspace_bytes += items_bytes(a);
+    plan_walk_attention(p, a, limits, &nowhere, count_launch, &p->launches);
     return true;
 }
 
@@ -373,13 +231,12 @@ clattn_status plan_attention(proposal *p, const clattn_attention *attention,
     declined_rows *declined, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    memset(p, 0, sizeof *p);
     TRY(check_attention(attention, error));
     TRY(check_wishes(wishes, error));
     apply_wishes(declined, wishes);
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
-        if (!declined->row[i] &&
-            propose_attention(p, declined, &KERNEL_ROWS[i], attention, limits))
+        if (!declined->row[i] && KERNEL_ROWS[i].propose_attention &&
+            propose(p, declined, &KERNEL_ROWS[i], attention, limits))
             return CLATTN_OK;
     status = none_left(declined, error);
 
@@ -401,28 +258,44 @@ matmul_job linear_job(const clattn_linear *l)
         .a = {0, 0, (wide)l->x.row, 0},
         .b = {0, 0, (wide)l->w.row, 0},
         .c = {0, 0, (wide)l->y.row, 0},
+        .a_dtype = l->x.dtype,
+        .b_dtype = l->w.dtype,
+        .c_dtype = l->y.dtype,
         .b_rows_are_n = l->weight_order == CLATTN_OUT_IN,
         .has_bias = l->has_bias != 0,
     };
 }
 
-static bool propose_matmul(proposal *p, declined_rows *declined,
+static bool propose_product(proposal *p, declined_rows *declined,
     const kernel_row *row, const matmul_job *job, const device_limits *limits)
 {
-    if (!group_fits(declined, row, limits))
-        return false;
+    const matmul_regions nowhere = {0};
+    memset(p, 0, sizeof *p);
     p->row = row;
-    p->part = part_of(row, limits);
-    need_matmul(p, job->b_rows_are_n);
-    p->launches = count_matmul_launches(p, job, limits);
+    if (!row->propose_matmul(p, declined, row, job, limits))
+        return false;
+    row->walk_matmul(p, job, limits, &nowhere, count_launch, &p->launches);
     return true;
+}
+
+/* A wish for a row that does attention alone leaves the products free. */
+static row_wishes wishes_for_matmul(const row_wishes *wishes)
+{
+    row_wishes w = *wishes;
+    for (size_t i = 0; i < N_KERNEL_ROWS; ++i) {
+        const char *kernel = wished_kernel(wishes);
+        if (kernel && listed(kernel, &KERNEL_ROWS[i]) &&
+            KERNEL_ROWS[i].propose_matmul)
+            return w;
+    }
+    w.kernel = w.env_kernel = NULL;
+    return w;
 }
 
 clattn_status plan_matmul(proposal *p, const matmul_job *job,
     const device_limits *limits, const row_wishes *wishes,
     declined_rows *declined, clattn_error *error)
 {
-    memset(p, 0, sizeof *p);
     if (job->M > MAX_COUNT || job->N > MAX_COUNT || job->K > MAX_COUNT)
         return error_set(error, CLATTN_UNSUPPORTED,
             "a product of %zu x %zu x %zu, but each size may be at most %zu",
@@ -430,10 +303,11 @@ clattn_status plan_matmul(proposal *p, const matmul_job *job,
     const clattn_status status = check_wishes(wishes, error);
     if (status != CLATTN_OK)
         return status;
-    apply_wishes(declined, wishes);
+    const row_wishes own = wishes_for_matmul(wishes);
+    apply_wishes(declined, &own);
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
-        if (!declined->row[i] &&
-            propose_matmul(p, declined, &KERNEL_ROWS[i], job, limits))
+        if (!declined->row[i] && KERNEL_ROWS[i].propose_matmul &&
+            propose_product(p, declined, &KERNEL_ROWS[i], job, limits))
             return CLATTN_OK;
     return none_left(declined, error);
 }
@@ -466,10 +340,9 @@ void plan_text(char *text, size_t capacity, const proposal *p,
             i ? "," : "", p->need[i].name, p->need[i].options);
         used += more > 0 ? (size_t)more : 0;
     }
-    if (p->n_needs > 1 && used < capacity) {
-        const int more = snprintf(text + used, capacity - used,
-            "; scores of %zu heads x %zu rows at a time in %s", p->block_heads,
-            p->block_rows, p->to_weights ? "the weights" : "workspace");
+    if (p->note[0] != '\0' && used < capacity) {
+        const int more =
+            snprintf(text + used, capacity - used, "; %s", p->note);
         used += more > 0 ? (size_t)more : 0;
     }
     if (used < capacity)

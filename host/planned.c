@@ -24,6 +24,20 @@ clattn_status planned_create(clattn_plan **out, clattn_context *ctx,
     return CLATTN_OK;
 }
 
+clattn_status planned_keep_slopes(clattn_plan *plan, clattn_error *error)
+{
+    const clattn_attention *a = &plan->attention;
+    cl_int code = CL_SUCCESS;
+    if (!a->alibi_slopes || a->Hq == 0)
+        return CLATTN_OK;
+    /* OpenCL only reads it: its type is not const for CL_MEM_USE_HOST_PTR. */
+    void *slopes = (void *)(uintptr_t)a->alibi_slopes;
+    plan->slopes =
+        clCreateBuffer(plan->ctx->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+            a->Hq * sizeof(float), slopes, &code);
+    return error_check_cl(error, code, "clCreateBuffer");
+}
+
 void planned_describe(clattn_plan *plan, const char *label, const choice *c)
 {
     char text[1200];
@@ -61,6 +75,8 @@ void clattn_plan_destroy(clattn_plan *plan)
 {
     if (!plan)
         return;
+    if (plan->slopes)
+        clReleaseMemObject(plan->slopes);
     clattn_context_destroy(plan->ctx);
     free(plan);
 }

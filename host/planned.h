@@ -35,6 +35,7 @@ struct clattn_plan {
     clattn_layer given; /* as the caller had it: which inputs there are */
     matmul_job job[N_PROJECTIONS]; /* a linear's is the first */
     choice project[N_PROJECTIONS];
+    cl_mem slopes;                 /* ALiBi's, one a head; NULL: none */
     size_t scratch[N_PROJECTIONS]; /* where q, k, v, out lie in the workspace */
     size_t attend_scratch;         /* and where the attention's own begins */
 
@@ -45,6 +46,9 @@ struct clattn_plan {
 /* An empty plan that keeps ctx. */
 clattn_status planned_create(clattn_plan **plan, clattn_context *ctx,
     enum operation operation, clattn_error *error);
+
+/* Put the descriptor's ALiBi slopes into a buffer of the plan. */
+clattn_status planned_keep_slopes(clattn_plan *plan, clattn_error *error);
 
 /* Append "label: " and the choice to the plan's text. */
 void planned_describe(clattn_plan *plan, const char *label, const choice *c);

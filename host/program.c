@@ -132,7 +132,7 @@ static clattn_status build_program(cl_program *out, clattn_context *ctx,
     clattn_status status = CLATTN_OK;
     cl_program program = NULL;
     char *source = NULL;
-    char file[64], options[160];
+    char file[64], options[400];
     cl_int code = CL_SUCCESS;
 
     snprintf(file, sizeof file, "%s.cl", need->name);

@@ -13,8 +13,8 @@ typedef struct program_cache program_cache;
 
 /* What a plan asks for. */
 typedef struct kernel_need {
-    const char *name; /* of the kernel; its file is name.cl */
-    char options[96]; /* without -cl-std and -I */
+    const char *name;  /* of the kernel; its file is name.cl */
+    char options[320]; /* without -cl-std */
 } kernel_need;
 
 /* A built kernel, owned by the context. */

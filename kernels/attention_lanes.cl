@@ -292,15 +292,6 @@ enum visible {
 };
 
 #if MASK
-static inline float mask_at(__global const mask_element *p)
-{
-#if MASK == STORAGE_BOOL
-    return *p ? 0.0f : -INFINITY;
-#else
-    return LOAD(MASK, p);
-#endif
-}
-
 /* count of VW keys, from p on. */
 static inline V load_mask_row(__global const mask_element *p, int count)
 {
@@ -311,7 +302,7 @@ static inline V load_mask_row(__global const mask_element *p, int count)
     lanes_of u;
     u.v = (V)(0.0f);
     for (int n = 0; n < count && n < VW; ++n)
-        u.f[n] = mask_at(p + n);
+        u.f[n] = MASK_AT(MASK, p + n);
     return u.v;
 }
 
@@ -323,7 +314,7 @@ static inline void load_mask(V *m, __global const mask_element *p,
     UNROLL
     for (int n = 0; n < VW; ++n) {
         __global const mask_element *row = p + min(i + n, last) * a->mask.row;
-        m[n] = a->mask_column == 0 ? (V)(mask_at(row))
+        m[n] = a->mask_column == 0 ? (V)(MASK_AT(MASK, row))
                                    : load_mask_row(row, count);
     }
     transpose(m);
@@ -336,23 +327,23 @@ static inline enum visible mask_visible(__global const mask_element *p,
 {
 #if MASK == STORAGE_BOOL && LS == 1
     const int keys = a->mask_column == 0 ? 1 : n;
-    uchar16 some = 0, all = 255;
+    uchar16 some = 0, every = 255;
     for (int r = i; r <= (a->mask.row == 0 ? i : last); ++r) {
         __global const uchar *row = p + r * a->mask.row;
         int j = 0;
         for (; j + 16 <= keys; j += 16) {
             const uchar16 m = vload16(0, row + j);
             some |= m;
-            all = m < all ? m : all;
+            every = m < every ? m : every;
         }
         for (; j < keys; ++j) {
             some.s0 |= row[j];
-            all.s0 = row[j] < all.s0 ? row[j] : all.s0;
+            every.s0 = row[j] < every.s0 ? row[j] : every.s0;
         }
     }
     if (!any(some != (uchar16)(0)))
         return NOTHING_VISIBLE;
-    return all(all != (uchar16)(0)) ? ALL_VISIBLE : PARTLY_VISIBLE;
+    return all(every != (uchar16)(0)) ? ALL_VISIBLE : PARTLY_VISIBLE;
 #else
     return PARTLY_VISIBLE;
 #endif
@@ -458,6 +449,7 @@ static inline void drop_block(
 }
 #endif
 
+#if LS == 1
 /* Whether n rows of v hold a NaN or an infinity. */
 static inline int has_nonfinite(V_SPACE const float *v, long v_row, int n)
 {
@@ -477,6 +469,7 @@ static inline int has_nonfinite(V_SPACE const float *v, long v_row, int n)
     return trace != trace || rest != rest;
 #endif
 }
+#endif
 
 /* ---- The kernel ------------------------------------------------------------- */
 
@@ -583,9 +576,10 @@ void attention_lanes(__global out_element *out, __global float *lse,
             apply_rules(
                 s_t, &p, &it, &at, mask + at.j * p.mask_column, lane);
 #endif
-        const int guarded =
-            (at.banded || at.masked) &&
-            (LS > 1 || has_nonfinite(values, value_row, at.n));
+        int guarded = at.banded || at.masked;
+#if LS == 1
+        guarded = guarded && has_nonfinite(values, value_row, at.n);
+#endif
         softmax_block(s_t, top, sum, rescale, at.n, guarded, lane);
 #if DROPOUT
         drop_block(s_t, &p, &at, lane);

@@ -11,30 +11,38 @@
  *   b  (K, N)    per item and group of heads; (N, K) in memory if B_ROWS is N
  *   c  (M, N)    per item and head; if k_begin > 0 it holds the sum so far
  *
- * Compile-time parameters                          values       default
- *   T       rows and columns of a tile             1 to 16      4
- *   B_ROWS  what a row of b in memory stands for   B_ROWS_K, _N  required
+ * With ITEMS a and b begin at the item's own first rows, and what lies past its
+ * last rows is neither read nor written.
  *
- * Check with: -DT=16 -DB_ROWS=B_ROWS_K
- * Check with: -DT=16 -DB_ROWS=B_ROWS_N
- * Check with: -DT=8 -DB_ROWS=B_ROWS_N
- * Check with: -DT=1 -DB_ROWS=B_ROWS_K
+ * Compile-time parameters                          values         default
+ *   AT, BT, CT  storage of a, b and bias, c        STORAGE_...    required
+ *   B_ROWS  what a row of b in memory stands for   B_ROWS_K, _N   required
+ *   ITEMS   a table of the items' rows             0, 1           required
+ *   T       rows and columns of a tile             1 to 16        4
+ *
+ * Check with: -DT=16 -DB_ROWS=B_ROWS_K -DAT=1 -DBT=1 -DCT=1 -DITEMS=0
+ * Check with: -DT=16 -DB_ROWS=B_ROWS_N -DAT=2 -DBT=3 -DCT=1 -DITEMS=1
+ * Check with: -DT=8 -DB_ROWS=B_ROWS_N -DAT=1 -DBT=2 -DCT=3 -DITEMS=0
+ * Check with: -DT=1 -DB_ROWS=B_ROWS_K -DAT=3 -DBT=1 -DCT=2 -DITEMS=0
  */
 #include "params.h"
+#include "storage.clh"
 
 #define B_ROWS_K 1
 #define B_ROWS_N 2
-#ifndef B_ROWS
-#error "matmul.cl: define B_ROWS as B_ROWS_K or B_ROWS_N"
+#if !defined(AT) || !defined(BT) || !defined(CT) || !defined(B_ROWS) ||        \
+    !defined(ITEMS)
+#error "matmul.cl: define AT, BT, CT, B_ROWS and ITEMS"
 #endif
 #ifndef T
 #define T 4
 #endif
 
 __kernel __attribute__((reqd_work_group_size(T, T, 1)))
-void matmul(__global float *c, __global const float *restrict a,
-            __global const float *restrict b,
-            __global const float *restrict bias, const matmul_params p)
+void matmul(__global ELEMENT(CT) *c, __global const ELEMENT(AT) *restrict a,
+            __global const ELEMENT(BT) *restrict b,
+            __global const ELEMENT(BT) *restrict bias,
+            __global const int *items, const matmul_params p)
 {
     __local float a_tile[T][T];
     __local float b_tile[T][T + 1]; /* + 1: a column hits T banks */
@@ -45,24 +53,34 @@ void matmul(__global float *c, __global const float *restrict a,
     const int z = p.first[2] + (int)get_group_id(2);
     const int item = z / p.heads, head = z % p.heads;
     const int m = m0 + y, n = n0 + x;
+    int M = p.M, N = p.N;
 
     a += p.a.offset + item * p.a.batch + head * p.a.head;
     b += p.b.offset + item * p.b.batch + head / p.group * p.b.head;
     c += p.c.offset + item * p.c.batch + head * p.c.head;
+#if ITEMS
+    items += p.items_offset + (long)item * ITEM_INTS;
+    a += items[0] * p.a.row;
+    b += items[2] * p.b.row;
+    M = min(M, items[1] - p.first_row);
+    N = min(N, items[3]);
+#endif
 
-    const int inside = m < p.M && n < p.N;
+    const int inside = m < M && n < N;
     const long at = m * p.c.row + n;
-    float sum = p.k_begin > 0 && inside ? c[at] : 0.0f;
+    float sum = p.k_begin > 0 && inside ? LOAD(CT, c + at) : 0.0f;
 
     for (int k0 = p.k_begin; k0 < p.k_end; k0 += T) {
-        a_tile[y][x] =
-            m < p.M && k0 + x < p.k_end ? a[m * p.a.row + k0 + x] : 0.0f;
+        a_tile[y][x] = m < M && k0 + x < p.k_end
+                           ? LOAD(AT, a + m * p.a.row + k0 + x)
+                           : 0.0f;
 #if B_ROWS == B_ROWS_K
-        b_tile[y][x] =
-            k0 + y < p.k_end && n < p.N ? b[(k0 + y) * p.b.row + n] : 0.0f;
+        b_tile[y][x] = k0 + y < p.k_end && n < N
+                           ? LOAD(BT, b + (k0 + y) * p.b.row + n)
+                           : 0.0f;
 #else
-        b_tile[x][y] = n0 + y < p.N && k0 + x < p.k_end
-                           ? b[(n0 + y) * p.b.row + k0 + x]
+        b_tile[x][y] = n0 + y < N && k0 + x < p.k_end
+                           ? LOAD(BT, b + (n0 + y) * p.b.row + k0 + x)
                            : 0.0f;
 #endif
         barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
@@ -74,7 +92,8 @@ void matmul(__global float *c, __global const float *restrict a,
         barrier(CLK_LOCAL_MEM_FENCE); /* and read, before the next overwrite */
     }
 
+    if (p.has_bias && inside)
+        sum += LOAD(BT, bias + p.bias_offset + head * p.bias_head + n);
     if (inside)
-        c[at] = sum + (p.has_bias ? bias[p.bias_offset + head * p.bias_head + n]
-                                  : 0.0f);
+        STORE(CT, sum, c + at);
 }

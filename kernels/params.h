@@ -37,6 +37,8 @@ typedef struct matmul_params {
     wide items_offset;
     whole first[3];
     whole M, N;
+    whole first_row;      /* of the block, as the item counts */
+    whole reserved;
     whole k_begin, k_end; /* this launch's part of K; the rest is in c */
     whole heads;          /* z = b * heads + h */
     whole group;          /* heads of a and c that share one of b */
@@ -51,17 +53,19 @@ typedef struct attention_params {
     wide diagonal;                  /* of all items, without a table */
     wide window_left, window_right; /* keys around row + diagonal */
     wide items_offset, slopes_offset, sinks_offset;
-    wide dropout_first;
+    wide dropout_first; /* of the first item's first head */
     word dropout_key[2];
     word dropout_last;  /* a weight is dropped where its word is at most this */
     float dropout_keep; /* 1 / (1 - p) */
     float scale, softcap;
-    whole mask_column; /* 0 or 1 */
     whole first[3];
     whole heads, group; /* z = b * heads + h; h / group is the kv head */
     whole Lq, Lk;
     whole first_row, rows; /* of the block, in i */
+    whole mask_column;     /* 0 or 1 */
+    whole Dv;
     whole j_begin, j_end;  /* this launch's keys, of a sum in parts */
+    whole reserved;
 } attention_params;
 
 /* Arrays in device memory, which the table is made from. */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * steps.h - what every way to launch attention shares: where the data of a call
+ * lie, the parameters that kernels get by value, the options that are compiled
+ * in, and the table of items.
+ */
+#ifndef CLATTN_HOST_STEPS_H
+#define CLATTN_HOST_STEPS_H
+
+#include <stdbool.h>
+
+#include "grid.h"
+#include "program.h"
+
+typedef struct attention_regions {
+    region q, k, v, out, lse, weights, mask, slopes, sinks;
+    region query_lengths, key_lengths, query_starts, key_starts, diagonals;
+    region workspace; /* in f32 or int elements: the table of items first */
+    uint64_t dropout_seed, dropout_offset;
+} attention_regions;
+
+typedef struct matmul_regions {
+    region a, b, bias, c;
+} matmul_regions;
+
+/* Whether items differ, so that kernels read them from a table. */
+bool has_items(const clattn_attention *a);
+
+/* Bytes of the table, a multiple of 64; 0 without one. */
+size_t items_bytes(const clattn_attention *a);
+
+/* The options of kernels/rules.clh as -D, in front of a kernel's own. */
+void rules_options(char *text, size_t capacity, const clattn_attention *a);
+
+/* All parameters of the whole problem; a walk sets first, block and scores. */
+attention_params params_of(
+    const clattn_attention *a, const attention_regions *r);
+
+/* The launch that fills the table, if there is one. */
+clattn_status walk_items(const clattn_attention *a, size_t kernel,
+    const device_limits *limits, const attention_regions *r,
+    launch_visitor *visit, void *state);
+
+#endif
