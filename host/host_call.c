@@ -50,6 +50,13 @@ static clattn_status refuse_workspace(
     return CLATTN_OK;
 }
 
+/* Rows of a packed batch that no item owns keep what they hold, so such an
+   output goes to the device and back. */
+static bool is_copied_in(const host_call *h, const operand *op)
+{
+    return !op->output || (h->plan->attention.flags & CLATTN_QUERY_STARTS) != 0;
+}
+
 static clattn_status upload(host_call *h, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
@@ -66,10 +73,11 @@ static clattn_status upload(host_call *h, clattn_error *error)
                 bytes, limits->max_buffer_bytes);
         const char *first =
             (const char *)op->at.host + op->at.offset * op->element;
+        const bool in = is_copied_in(h, op);
         TRY(call_buffer(&op->at.mem, &h->call,
-            op->output ? CL_MEM_READ_WRITE
-                       : CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-            bytes, op->output ? NULL : first, error));
+            (op->output ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY) |
+                (in ? CL_MEM_COPY_HOST_PTR : 0),
+            bytes, in ? first : NULL, error));
         op->at.host = NULL;
         op->at.offset = 0;
     }

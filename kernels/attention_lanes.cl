@@ -440,9 +440,9 @@ static inline void drop_block(
             rule_words(word, p, b->j + j, (VI)(b->i + v * VW) + LANES, b->z);
             for (int w = 0; w < 4 && j + w < b->n; ++w) {
                 SCRATCH V *at = &p_t[AT((j + w) * NV + v)];
-                const V kept = word[w] <= p->dropout_last
-                                   ? (V)(0.0f)
-                                   : *at * p->dropout_keep;
+                const V kept =
+                    *at * (word[w] <= p->dropout_last ? (V)(0.0f)
+                                                      : (V)(p->dropout_keep));
                 *at = *at < 0.0f ? *at : kept;
             }
         }
@@ -500,8 +500,10 @@ void attention_lanes(__global out_element *out, __global float *lse,
         row_block = (p.Lq - 1) / GROUP_ROWS - row_block;
     const int first = row_block * GROUP_ROWS;
     const int written = rows_written(&p, &it);
-    if (first >= written) /* all of the group */
+#if LS == 1
+    if (first >= written)
         return;
+#endif
     const int last = min(first + GROUP_ROWS, max(it.rows, 1)) - 1;
 
     q += p.q.offset + b * p.q.batch + h * p.q.head + it.q_first * p.q.row;
@@ -542,7 +544,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
 #if MASK
         const enum visible visible = mask_visible(
             mask + at.j * p.mask_column, &p, at.i, last, at.n);
-        if (visible == NOTHING_VISIBLE)
+        if (LS == 1 && visible == NOTHING_VISIBLE)
             continue;
         at.masked = visible == PARTLY_VISIBLE;
 #endif

@@ -78,12 +78,13 @@ static inline float group_sum(__local float *part, int lane, float mine)
 }
 
 #if DROPOUT
+/* A dropped weight is multiplied by 0, so that its NaN stays. */
 static inline float drop(
     const attention_params *p, float weight, int i, int j, int z)
 {
     uint word[4];
     rule_words(word, p, j, i, z);
-    return word[j % 4] <= p->dropout_last ? 0.0f : weight * p->dropout_keep;
+    return weight * (word[j % 4] <= p->dropout_last ? 0.0f : p->dropout_keep);
 }
 #endif
 
