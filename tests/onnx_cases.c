@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * onnx_cases.c - runs a folder of cases of ONNX's operator Attention; their
+ * format is described in data/onnx/README.md.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "onnx_verdict.h"
+
+enum {
+    WRONG_USE = 2,
+    PATH_BYTES = 4096
+};
+
+static const char HELP[] =
+    "onnx_cases DIR [--kernel ROW] [--path host|enqueue|reference]\n"
+    "           [--device SPEC] [--verbose]\n"
+    "\n"
+    "Every folder in DIR whose name does not begin with '.' or '_' is a case.\n"
+    "Prints a line for each: f32 outputs against the stored ones at 1e-5,\n"
+    "absolute or relative; f16 and bf16 against the exact result at that and\n"
+    "one ulp, and the exact result against the stored one at the case's own\n"
+    "limit; present_key and present_value bit for bit.\n"
+    "\n"
+    "  --kernel ROW   a path or row of the library by name; a case that it\n"
+    "                 does not compute is skipped\n"
+    "  --path         host (the default), enqueue or reference\n"
+    "  --device SPEC  as for clattn\n"
+    "  --verbose      also the descriptor and the plan of each case\n"
+    "\n"
+    "Exit code 1 if a case fails or none runs, 2 for wrong use.\n";
+
+/* ---- Arguments ----------------------------------------------------------- */
+
+typedef struct request {
+    const char *root, *kernel, *path, *device;
+    bool verbose, help;
+} request;
+
+/* Takes `--name VALUE` or `--name=VALUE`, moving *at; false if it is another
+   option. */
+static bool take_value(
+    const char **to, const char *name, char *const *arguments, int *at)
+{
+    const char *argument = arguments[*at];
+    const size_t length = strlen(name);
+
+    if (strncmp(argument, name, length) != 0)
+        return false;
+    if (argument[length] == '=') {
+        *to = argument + length + 1;
+        return true;
+    }
+    if (argument[length] != '\0' || arguments[*at + 1] == NULL)
+        return false;
+    *to = arguments[++*at];
+    return true;
+}
+
+static bool parse(request *given, char *const *arguments, failure *f)
+{
+    for (int at = 1; arguments[at] != NULL; ++at) {
+        const char *argument = arguments[at];
+        if (strcmp(argument, "--verbose") == 0)
+            given->verbose = true;
+        else if (strcmp(argument, "--help") == 0)
+            given->help = true;
+        else if (argument[0] != '-' && given->root == NULL)
+            given->root = argument;
+        else if (!take_value(&given->kernel, "--kernel", arguments, &at) &&
+                 !take_value(&given->path, "--path", arguments, &at) &&
+                 !take_value(&given->device, "--device", arguments, &at))
+            return fail(f,
+                "'%s' is no argument, or lacks its value; --help "
+                "lists what there is",
+                argument);
+    }
+    return given->help || given->root != NULL ||
+           fail(f, "which folder of cases?  --help lists all arguments");
+}
+
+static bool find_path(enum onnx_path *to, const request *given, failure *f)
+{
+    static const char *const NAMES[] = {
+        [ONNX_HOST] = "host",
+        [ONNX_ENQUEUE] = "enqueue",
+        [ONNX_REFERENCE] = "reference",
+    };
+    size_t i = 0;
+
+    while (i < 3 && given->path != NULL && strcmp(given->path, NAMES[i]) != 0)
+        ++i;
+    if (i == 3)
+        return fail(f,
+            "--path is '%s', but host, enqueue or reference is "
+            "allowed",
+            given->path);
+    *to = (enum onnx_path)i;
+    if (*to == ONNX_REFERENCE &&
+        (given->kernel != NULL || given->device != NULL))
+        return fail(f, "--kernel and --device have no effect on the reference");
+    return true;
+}
+
+/* ---- Folders ------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_case(const char *root, const char *name)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+
+    if (name[0] == '.' || name[0] == '_')
+        return false;
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+typedef struct names {
+    char **name;
+    size_t count;
+} names;
+
+static bool add_name(names *list, const char *name)
+{
+    char **longer = realloc(list->name, (list->count + 1) * sizeof *list->name);
+    if (longer == NULL)
+        return false;
+    list->name = longer;
+    longer[list->count] = strdup(name);
+    return longer[list->count++] != NULL;
+}
+
+static bool list_cases(names *list, const char *root, failure *f)
+{
+    bool ok = true;
+    DIR *entries = opendir(root);
+
+    if (entries == NULL)
+        return fail(f, "%s: cannot be listed: %s", root, strerror(errno));
+    for (const struct dirent *e; ok && (e = readdir(entries)) != NULL;)
+        if (is_case(root, e->d_name))
+            ok = add_name(list, e->d_name);
+    closedir(entries);
+    if (!ok)
+        return fail(f, "no memory for the names of %zu cases", list->count);
+    if (list->count == 0)
+        return fail(f, "%s: has no folders, so there is no case", root);
+    qsort(list->name, list->count, sizeof *list->name, by_name);
+    return true;
+}
+
+static void free_names(names *list)
+{
+    for (size_t i = 0; i < list->count; ++i)
+        free(list->name[i]);
+    free(list->name);
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static bool run_all(const onnx_runner *r, const request *given,
+    const names *list, size_t count[ONNX_VERDICTS])
+{
+    if (r->path != ONNX_REFERENCE && given->verbose)
+        session_print_device(stdout, &r->device);
+    for (size_t i = 0; i < list->count; ++i) {
+        ++count[onnx_verdict_of(
+            stdout, r, given->root, list->name[i], given->verbose)];
+        fflush(stdout);
+    }
+    return count[ONNX_FAILED] == 0 && count[ONNX_PASSED] > 0;
+}
+
+static void print_totals(const size_t count[ONNX_VERDICTS])
+{
+    printf("%zu passed, %zu failed", count[ONNX_PASSED], count[ONNX_FAILED]);
+    if (count[ONNX_SKIPPED] > 0)
+        printf(", %zu skipped", count[ONNX_SKIPPED]);
+    printf("\n");
+}
+
+static int run(const request *given, enum onnx_path path, failure *f)
+{
+    size_t count[ONNX_VERDICTS] = {0};
+    names list = {NULL, 0};
+    onnx_runner runner = {.path = path};
+    bool ok = list_cases(&list, given->root, f) &&
+              onnx_runner_open(&runner, path, given->kernel, given->device, f);
+
+    if (ok)
+        ok = run_all(&runner, given, &list, count);
+    else
+        fprintf(stderr, "onnx_cases: %s\n", f->text);
+    print_totals(count);
+    onnx_runner_close(&runner);
+    free_names(&list);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    request given = {.verbose = false};
+    enum onnx_path path = ONNX_HOST;
+    failure f = {""};
+
+    if (argc < 1 || !parse(&given, argv, &f) || !find_path(&path, &given, &f)) {
+        fprintf(stderr, "onnx_cases: %s\n", f.text);
+        return WRONG_USE;
+    }
+    if (given.help) {
+        fputs(HELP, stdout);
+        return EXIT_SUCCESS;
+    }
+    return run(&given, path, &f);
+}
