@@ -8,6 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What is not text would spoil the messages that quote it. */
+static bool check_ascii(const onnx_text *text, size_t bytes, failure *f)
+{
+    for (size_t i = 0; i < bytes; ++i) {
+        const unsigned char byte = (unsigned char)text->bytes[i];
+        if (byte != '\n' && (byte < ' ' || byte > '~'))
+            return fail(f, "%s: byte %zu is 0x%02x, but ASCII is needed",
+                text->path, i, byte);
+    }
+    return true;
+}
+
 static bool read_bytes(onnx_text *text, failure *f)
 {
     FILE *file = fopen(text->path, "rb");
@@ -23,10 +35,7 @@ static bool read_bytes(onnx_text *text, failure *f)
         return fail(f, "%s: has more than %d bytes, and is no list of keys",
             text->path, ONNX_TEXT_BYTES);
     text->bytes[bytes] = '\0';
-    if (strlen(text->bytes) != bytes)
-        return fail(f, "%s: byte %zu is 0, but text is needed", text->path,
-            strlen(text->bytes));
-    return true;
+    return check_ascii(text, bytes, f);
 }
 
 static size_t find(const onnx_text *text, const char *key)
