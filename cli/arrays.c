@@ -52,20 +52,27 @@ bool array_make(npy_array *array, size_t rank, const size_t *size,
     return array->data != NULL;
 }
 
+bool array_check_rank(const npy_array *array, const char *path, size_t low,
+    size_t high, failure *f)
+{
+    char shape[200];
+    if (array->rank >= low && array->rank <= high)
+        return true;
+    npy_shape_text(shape, array->rank, array->size);
+    if (low == high)
+        return fail(f, "%s: shape %s has rank %zu, but %zu is needed", path,
+            shape, array->rank, low);
+    return fail(f, "%s: shape %s has rank %zu, but %zu to %zu is allowed", path,
+        shape, array->rank, low, high);
+}
+
 bool array_read(npy_array *array, const char *path,
     enum npy_two_bytes two_bytes, size_t low, size_t high, failure *f)
 {
-    char shape[200];
     if (!npy_read(array, path, two_bytes, f))
         return false;
-    if (array->rank < low || array->rank > high) {
-        npy_shape_text(shape, array->rank, array->size);
-        fail(f, "%s: shape %s has rank %zu, but %zu to %zu is allowed", path,
-            shape, array->rank, low, high);
-        npy_free(array);
-        return false;
-    }
-    if (npy_to_f32(array, path, f))
+    if (array_check_rank(array, path, low, high, f) &&
+        npy_to_f32(array, path, f))
         return true;
     npy_free(array);
     return false;

@@ -17,6 +17,10 @@ float *floats_make(size_t count, const char *what, failure *f);
 bool array_make(npy_array *array, size_t rank, const size_t *size,
     const char *what, failure *f);
 
+/* Whether a file's rank is from low to high. */
+bool array_check_rank(const npy_array *array, const char *path, size_t low,
+    size_t high, failure *f);
+
 /* Read and convert to f32; the rank must be from low to high. */
 bool array_read(npy_array *array, const char *path,
     enum npy_two_bytes two_bytes, size_t low, size_t high, failure *f);

@@ -7,11 +7,18 @@
 #include <string.h>
 
 static const char *const NAMES[OPTION_COUNT] = {
+    [OPTION_ALIBI] = "--alibi",
     [OPTION_ATTENTION] = "--attention",
     [OPTION_BATCH] = "--batch",
     [OPTION_CAUSAL] = "--causal",
     [OPTION_CONTEXT] = "--context",
+    [OPTION_CU_KEY] = "--cu-key",
+    [OPTION_CU_QUERY] = "--cu-query",
     [OPTION_DEVICE] = "--device",
+    [OPTION_DIAGONAL] = "--diagonal",
+    [OPTION_DROPOUT] = "--dropout",
+    [OPTION_DROPOUT_OFFSET] = "--dropout-offset",
+    [OPTION_DTYPE] = "--dtype",
     [OPTION_EXPECT] = "--expect",
     [OPTION_EXPLAIN] = "--explain",
     [OPTION_HEAD] = "--head",
@@ -19,11 +26,13 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_HELP] = "--help",
     [OPTION_INPUT] = "--input",
     [OPTION_JSON] = "--json",
+    [OPTION_KERNEL] = "--kernel",
     [OPTION_KEY] = "--key",
     [OPTION_LAYER] = "--layer",
     [OPTION_LAYOUT] = "--layout",
     [OPTION_LENGTHS] = "--lengths",
     [OPTION_LSE] = "--lse",
+    [OPTION_MASK] = "--mask",
     [OPTION_MODEL] = "--model",
     [OPTION_NO_OUTPUT_PROJECTION] = "--no-output-projection",
     [OPTION_NO_ROPE] = "--no-rope",
@@ -33,15 +42,23 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_PICTURE] = "--picture",
     [OPTION_PREFIX] = "--prefix",
     [OPTION_QUERY] = "--query",
+    [OPTION_QUERY_LENGTHS] = "--query-lengths",
     [OPTION_QUIET] = "--quiet",
     [OPTION_READ_BF16] = "--read-bf16",
+    [OPTION_REFERENCE] = "--reference",
     [OPTION_SCALE] = "--scale",
+    [OPTION_SCORES] = "--scores",
+    [OPTION_SEED] = "--seed",
     [OPTION_SHOW] = "--show",
+    [OPTION_SINKS] = "--sinks",
+    [OPTION_SOFTCAP] = "--softcap",
+    [OPTION_STAGE] = "--stage",
     [OPTION_STEPS] = "--steps",
     [OPTION_TOKENS] = "--tokens",
     [OPTION_TOLERANCE] = "--tolerance",
     [OPTION_VALUE] = "--value",
     [OPTION_WEIGHT_ORDER] = "--weight-order",
+    [OPTION_WINDOW] = "--window",
 };
 
 enum {
@@ -236,6 +253,17 @@ bool options_need(const options *given, option_id id, const option_id *needs,
     }
     return fail(
         f, "%s %s has no effect without %s", NAMES[id], given->value[id], list);
+}
+
+bool options_exclude(const options *given, option_id id,
+    const option_id *others, size_t count, const char *why, failure *f)
+{
+    const char *text = given->value[id];
+    for (size_t i = 0; text && i < count; i++)
+        if (given->value[others[i]])
+            return fail(f, "%s%s%s and %s %s", NAMES[id], *text ? " " : "",
+                text, NAMES[others[i]], why);
+    return true;
 }
 
 /* ---- Help --------------------------------------------------------------- */

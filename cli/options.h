@@ -12,11 +12,18 @@
 
 /* Every option of every command; commands that share one share its id. */
 typedef enum option_id {
+    OPTION_ALIBI,
     OPTION_ATTENTION,
     OPTION_BATCH,
     OPTION_CAUSAL,
     OPTION_CONTEXT,
+    OPTION_CU_KEY,
+    OPTION_CU_QUERY,
     OPTION_DEVICE,
+    OPTION_DIAGONAL,
+    OPTION_DROPOUT,
+    OPTION_DROPOUT_OFFSET,
+    OPTION_DTYPE,
     OPTION_EXPECT,
     OPTION_EXPLAIN,
     OPTION_HEAD,
@@ -24,11 +31,13 @@ typedef enum option_id {
     OPTION_HELP,
     OPTION_INPUT,
     OPTION_JSON,
+    OPTION_KERNEL,
     OPTION_KEY,
     OPTION_LAYER,
     OPTION_LAYOUT,
     OPTION_LENGTHS,
     OPTION_LSE,
+    OPTION_MASK,
     OPTION_MODEL,
     OPTION_NO_OUTPUT_PROJECTION,
     OPTION_NO_ROPE,
@@ -38,15 +47,23 @@ typedef enum option_id {
     OPTION_PICTURE,
     OPTION_PREFIX,
     OPTION_QUERY,
+    OPTION_QUERY_LENGTHS,
     OPTION_QUIET,
     OPTION_READ_BF16,
+    OPTION_REFERENCE,
     OPTION_SCALE,
+    OPTION_SCORES,
+    OPTION_SEED,
     OPTION_SHOW,
+    OPTION_SINKS,
+    OPTION_SOFTCAP,
+    OPTION_STAGE,
     OPTION_STEPS,
     OPTION_TOKENS,
     OPTION_TOLERANCE,
     OPTION_VALUE,
     OPTION_WEIGHT_ORDER,
+    OPTION_WINDOW,
     OPTION_COUNT
 } option_id;
 
@@ -98,6 +115,11 @@ bool options_parse(options *given, const command *c, int count,
    no effect is wrong use. */
 bool options_need(const options *given, option_id id, const option_id *needs,
     size_t count, failure *f);
+
+/* Whether none of the `others` is given where `id` is: `why` says what speaks
+   against it. */
+bool options_exclude(const options *given, option_id id,
+    const option_id *others, size_t count, const char *why, failure *f);
 
 /* Of a list of words that ends with NULL the one most like `text`, or NULL if
    none is near. */

@@ -6,6 +6,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +33,46 @@ bool value_size(size_t *to, option_id id, const char *text, size_t low,
         option_name(id), text, low, high);
 }
 
+bool value_uint64(uint64_t *to, option_id id, const char *text, failure *f)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number =
+        isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+    if (!end || *end || errno || number > UINT64_MAX)
+        return fail(f, "%s %s is not a whole number from 0 to %" PRIu64,
+            option_name(id), text, UINT64_MAX);
+    *to = number;
+    return true;
+}
+
 bool value_float(float *to, option_id id, const char *text, failure *f)
 {
     char *end = NULL;
     const bool blank = isspace((unsigned char)text[0]);
+    errno = 0;
     const float number = strtof(text, &end);
-    if (blank || end == text || *end || !isfinite(number))
+    const bool vanished = errno == ERANGE && number == 0.0f;
+    if (blank || end == text || *end || !isfinite(number) || vanished)
         return fail(f, "%s %s is not a finite number of float's range",
             option_name(id), text);
+    *to = number;
+    return true;
+}
+
+bool value_float_in(float *to, option_id id, const char *text, float low,
+    float high, failure *f)
+{
+    float number = 0.0f;
+    if (!value_float(&number, id, text, f))
+        return false;
+    if (number < low || number > high) {
+        if (high == FLT_MAX)
+            return fail(f, "%s %s is not a number from %g up", option_name(id),
+                text, (double)low);
+        return fail(f, "%s %s is not a number from %g to %g", option_name(id),
+            text, (double)low, (double)high);
+    }
     *to = number;
     return true;
 }
@@ -116,14 +150,19 @@ bool integers_parse(integers *list, option_id id, const char *text, failure *f)
     return true;
 }
 
+bool integers_read(integers *list, failure *f)
+{
+    return !list->text || !list->is_file ||
+           npy_read_int32(&list->value, &list->count, list->text, f);
+}
+
 bool integers_load(integers *list, size_t count, int32_t low, int32_t high,
     const char *whose, failure *f)
 {
     const char *name = option_name(list->id);
     if (!list->text)
         return true;
-    if (list->is_file &&
-        !npy_read_int32(&list->value, &list->count, list->text, f))
+    if (!integers_read(list, f))
         return false;
     if (list->count != count)
         return fail(f, "%s %s has %zu value%s, but %s has %zu item%s", name,

@@ -15,8 +15,12 @@
 /* In [low, high]. */
 bool value_size(size_t *to, option_id id, const char *text, size_t low,
     size_t high, failure *f);
-/* Finite. */
+bool value_uint64(uint64_t *to, option_id id, const char *text, failure *f);
+/* Finite, and not so small that it would become 0. */
 bool value_float(float *to, option_id id, const char *text, failure *f);
+/* In [low, high] too; high is FLT_MAX where there is no limit. */
+bool value_float_in(float *to, option_id id, const char *text, float low,
+    float high, failure *f);
 
 /* A word of a table and what it stands for; the table ends with {NULL, 0}. */
 typedef struct value_word {
@@ -40,6 +44,8 @@ typedef struct integers {
 bool value_is_file(const char *text);
 /* Read a comma list; a file is only noted.  text may be NULL. */
 bool integers_parse(integers *list, option_id id, const char *text, failure *f);
+/* Read the file, if it is one. */
+bool integers_read(integers *list, failure *f);
 /* Read the file, if it is one, and check that there are `count` values from
    low to high.  `whose` says whose items they are. */
 bool integers_load(integers *list, size_t count, int32_t low, int32_t high,

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * numbers.c - real numbers in option values, one per head.
+ */
+#include "numbers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "values.h"
+
+/* One number of a list and the comma behind it. */
+static bool take_number(float *to, const char **at)
+{
+    char *end = NULL;
+    /* strtof alone would take blanks, inf and nan. */
+    if (!**at || !strchr("+-.0123456789", **at))
+        return false;
+    *to = strtof(*at, &end);
+    if (end == *at || !isfinite(*to))
+        return false;
+    *at = end;
+    return *end == ',' || *end == '\0';
+}
+
+static size_t count_values(const char *text)
+{
+    size_t count = 1;
+    for (; *text; text++)
+        count += *text == ',';
+    return count;
+}
+
+bool numbers_parse(numbers *list, option_id id, const char *text, failure *f)
+{
+    *list = (numbers){.id = id, .text = text};
+    if (!text)
+        return true;
+    list->is_file = value_is_file(text);
+    if (list->is_file)
+        return true;
+    list->count = count_values(text);
+    list->value = calloc(list->count, sizeof *list->value);
+    if (!list->value)
+        return fail(
+            f, "no memory for %zu values of %s", list->count, option_name(id));
+    const char *at = text;
+    for (size_t i = 0; i < list->count; i++, at += *at == ',') {
+        if (take_number(&list->value[i], &at))
+            continue;
+        numbers_free(list);
+        return fail(f,
+            "%s %s is neither a comma list of finite numbers nor a file name "
+            "that ends in .npy",
+            option_name(id), text);
+    }
+    return true;
+}
+
+static bool read_file(numbers *list, enum npy_two_bytes two_bytes, failure *f)
+{
+    npy_array array;
+    if (!npy_read(&array, list->text, two_bytes, f))
+        return false;
+    if (!npy_to_f32(&array, list->text, f)) {
+        npy_free(&array);
+        return false;
+    }
+    list->value = array.data;
+    list->count = array.count;
+    return true;
+}
+
+bool numbers_load(numbers *list, size_t count, enum npy_two_bytes two_bytes,
+    const char *whose, failure *f)
+{
+    if (!list->text)
+        return true;
+    if (list->is_file && !read_file(list, two_bytes, f))
+        return false;
+    if (list->count == count)
+        return true;
+    return fail(f, "%s %s has %zu value%s, but %s has %zu head%s",
+        option_name(list->id), list->text, list->count,
+        list->count == 1 ? "" : "s", whose, count, count == 1 ? "" : "s");
+}
+
+void numbers_free(numbers *list)
+{
+    free(list->value);
+    list->value = NULL;
+    list->count = 0;
+}
