@@ -3,6 +3,7 @@
  * test_options.c - what arguments mean, what is wrong use, and that docs/CLI.md
  * tells the same as the tables.
  */
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,8 @@ static const struct float_case {
     {"inf", false, 0.0f},
     {"-infinity", false, 0.0f},
     {"1e39", false, 0.0f}, /* above FLT_MAX */
+    {"1e-40", true, 1e-40f},
+    {"1e-60", false, 0.0f}, /* would be 0 */
     {"0,5", false, 0.0f},
     {"", false, 0.0f},
     {" 1", false, 0.0f},
@@ -176,6 +179,67 @@ START_TEST(numbers_must_be_finite)
     const bool accepted = value_float(&value, OPTION_SCALE, row->text, &f);
     ck_assert_msg(accepted == row->accepted && value == row->value,
         "\"%s\": got %d %g: %s", row->text, accepted, (double)value, f.text);
+}
+END_TEST
+
+static const struct range_case {
+    const char *text;
+    bool in_unit, from_0; /* accepted from 0 to 1; from 0 up */
+} RANGES[] = {
+    {"0", true, true},
+    {"1", true, true},
+    {"0.25", true, true},
+    {"1.0000001", false, true},
+    {"3e38", false, true},
+    {"-1e-30", false, false},
+    {"nan", false, false},
+    {"inf", false, false},
+};
+
+START_TEST(numbers_must_be_in_range)
+{
+    const struct range_case *row = &RANGES[_i];
+    float value = -7.0f;
+    failure f = {""};
+    const bool in_unit =
+        value_float_in(&value, OPTION_DROPOUT, row->text, 0.0f, 1.0f, &f);
+    ck_assert_msg(in_unit == row->in_unit && (in_unit || value == -7.0f),
+        "\"%s\" from 0 to 1: got %d %g: %s", row->text, in_unit, (double)value,
+        f.text);
+    const bool from_0 =
+        value_float_in(&value, OPTION_SOFTCAP, row->text, 0.0f, FLT_MAX, &f);
+    ck_assert_msg(from_0 == row->from_0, "\"%s\" from 0 up: got %d: %s",
+        row->text, from_0, f.text);
+}
+END_TEST
+
+static const struct seed_case {
+    const char *text;
+    bool accepted;
+    uint64_t value;
+} SEEDS[] = {
+    {"0", true, 0},
+    {"12", true, 12},
+    {"18446744073709551615", true, UINT64_MAX},
+    {"18446744073709551616", false, 0},
+    {"-1", false, 0},
+    {"+1", false, 0},
+    {" 1", false, 0},
+    {"1 ", false, 0},
+    {"0x1", false, 0},
+    {"1.0", false, 0},
+    {"", false, 0},
+};
+
+START_TEST(seeds_have_64_bits)
+{
+    const struct seed_case *row = &SEEDS[_i];
+    uint64_t value = 0;
+    failure f = {""};
+    const bool accepted = value_uint64(&value, OPTION_SEED, row->text, &f);
+    ck_assert_msg(accepted == row->accepted && value == row->value,
+        "\"%s\": got %d %llu: %s", row->text, accepted,
+        (unsigned long long)value, f.text);
 }
 END_TEST
 
@@ -337,6 +401,8 @@ int main(void)
     tcase_add_loop_test(
         values, whole_numbers_are_read_strictly, 0, COUNT(SIZES));
     tcase_add_loop_test(values, numbers_must_be_finite, 0, COUNT(FLOATS));
+    tcase_add_loop_test(values, numbers_must_be_in_range, 0, COUNT(RANGES));
+    tcase_add_loop_test(values, seeds_have_64_bits, 0, COUNT(SEEDS));
     tcase_add_loop_test(values, lists_are_read_strictly, 0, COUNT(LISTS));
     tcase_add_test(values, a_list_that_ends_in_npy_is_a_file);
     tcase_add_test(values, a_list_must_fit_its_items_in_number_and_range);
