@@ -86,6 +86,12 @@ static const attending_case CASES[] = {
         .matrix = LIST(
             -0.0625, 0, -0.0625, -0.00390625, 0, -0.00390625, -0.25, 0, -0.25),
         .matrix_count = 9},
+    {"the usual slopes of 7 heads", .B = 1, .Hq = 7, .Hkv = 1, .Lq = 1, .Lk = 2,
+        .D = 1, .Dv = 1,
+        .options = {"--alibi", "auto", "--diagonal", "0", "--stage", "masked"},
+        .matrix = LIST(0, -0.25, 0, -0.0625, 0, -0.015625, 0, -0.00390625, 0,
+            -0.5, 0, -0.125, 0, -0.03125),
+        .matrix_count = 14},
     {"the usual slopes of 8 heads", .B = 1, .Hq = 8, .Hkv = 1, .Lq = 1, .Lk = 2,
         .D = 1, .Dv = 1,
         .options = {"--alibi", "auto", "--diagonal", "0", "--stage", "masked"},
