@@ -180,10 +180,15 @@ DEFINE_STAGE(stage_k, KT, D)
 DEFINE_STAGE(stage_v, VT, DV)
 #endif
 
+/* Called from two places with another constant each, they would stay functions
+   and their constants variables. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* ---- Products -------------------------------------------------------------- */
 
-/* s_t[key][vector] of `keys` (at most MS) keys: a register tile of q k^T. */
-static inline void score_tile(SCRATCH V *s_t, SCRATCH const V *q_t,
+/* s_t[key][vector] of `keys` (at most MS) keys: a register tile of q k^T.  most
+   becomes the largest of itself and the scores, passing over NaN. */
+INLINE void score_tile(SCRATCH V *s_t, V *most, SCRATCH const V *q_t,
     K_SPACE const float *k, long k_row, const int keys, int lane)
 {
     V sum[MS][NV];
@@ -210,29 +215,33 @@ static inline void score_tile(SCRATCH V *s_t, SCRATCH const V *q_t,
     for (int j = 0; j < MS; ++j)
         if (j < keys)
             UNROLL
-            for (int v = 0; v < NV; ++v)
+            for (int v = 0; v < NV; ++v) {
                 s_t[AT(j * NV + v)] = sum[j][v];
+                most[v] = V_MAX(sum[j][v], most[v]);
+            }
 }
 
 /* Scores of n keys; the last tile overlaps the one before, rather than being
    small. */
-static inline void score_block(SCRATCH V *s_t, SCRATCH const V *q_t,
+INLINE void score_block(SCRATCH V *s_t, V *most, SCRATCH const V *q_t,
     K_SPACE const float *k, long k_row, int n, int lane)
 {
     if (n < MS) {
         for (int j = 0; j < n; ++j)
-            score_tile(s_t + j * NV * LS, q_t, k + j * k_row, k_row, 1, lane);
+            score_tile(s_t + j * NV * LS, most, q_t, k + j * k_row, k_row, 1,
+                lane);
         return;
     }
     for (int j = 0; j < n; j += MS) {
         const int at = min(j, n - MS);
-        score_tile(s_t + at * NV * LS, q_t, k + at * k_row, k_row, MS, lane);
+        score_tile(s_t + at * NV * LS, most, q_t, k + at * k_row, k_row, MS,
+            lane);
     }
 }
 
 /* o_t = o_t rescale + p v, for `columns` (at most MO) columns of v.  guarded: a
    negative weight marks a key whose v is not to be looked at. */
-static inline void sum_tile(SCRATCH V *o_t, SCRATCH const V *p_t,
+INLINE void sum_tile(SCRATCH V *o_t, SCRATCH const V *p_t,
     V_SPACE const float *v, long v_row, const V *rescale, int n,
     const int columns, const int guarded, int lane)
 {
@@ -270,7 +279,7 @@ static inline void sum_tile(SCRATCH V *o_t, SCRATCH const V *p_t,
                 o_t[AT(c * NV + w)] = sum[c][w];
 }
 
-static inline void sum_block(SCRATCH V *o_t, SCRATCH const V *p_t,
+INLINE void sum_block(SCRATCH V *o_t, SCRATCH const V *p_t,
     V_SPACE const float *v, long v_row, const V *rescale, int n,
     const int guarded, int lane)
 {
@@ -311,6 +320,11 @@ static inline V load_mask_row(__global const mask_element *p, int count)
 static inline void load_mask(V *m, __global const mask_element *p,
     const attention_params *a, int i, int last, int count)
 {
+    if (a->mask.row == 0) { /* all rows alike */
+        for (int n = 0; n < count && n < VW; ++n)
+            m[n] = (V)(MASK_AT(MASK, p + n * a->mask_column));
+        return;
+    }
     UNROLL
     for (int n = 0; n < VW; ++n) {
         __global const mask_element *row = p + min(i + n, last) * a->mask.row;
@@ -362,10 +376,13 @@ typedef struct block {
 } block;
 
 #if BAND || SOFTCAP || ALIBI || MASK
-static inline void apply_rules(SCRATCH V *s_t, const attention_params *p,
-    const item *it, const block *b, __global const mask_element *mask, int lane)
+/* most starts again from top: what a rule hides does not count. */
+static inline void apply_rules(SCRATCH V *s_t, V *most, const V *top,
+    const attention_params *p, const item *it, const block *b,
+    __global const mask_element *mask, int lane)
 {
     for (int v = 0; v < NV; ++v) {
+        most[v] = top[v];
         const int i = b->i + v * VW;
         const VI beyond0 = (VI)(near(b->j - i - it->diagonal)) - LANES;
         for (int j = 0; j < b->n; j += VW) {
@@ -375,10 +392,7 @@ static inline void apply_rules(SCRATCH V *s_t, const attention_params *p,
                 load_mask(m, mask + j * p->mask_column, p, i, b->last,
                     b->n - j);
 #endif
-            UNROLL
-            for (int w = 0; w < VW; ++w) {
-                if (j + w >= b->n)
-                    break;
+            for (int w = 0; w < VW && j + w < b->n; ++w) {
                 const VI beyond = beyond0 + (j + w);
                 V s = s_t[AT((j + w) * NV + v)];
 #if SOFTCAP
@@ -396,6 +410,7 @@ static inline void apply_rules(SCRATCH V *s_t, const attention_params *p,
                     s = rule_band(p, s, beyond);
 #endif
                 s_t[AT((j + w) * NV + v)] = s;
+                most[v] = V_MAX(s, most[v]);
             }
         }
     }
@@ -403,21 +418,18 @@ static inline void apply_rules(SCRATCH V *s_t, const attention_params *p,
 #endif
 
 /* The block's weights in place of its scores, not yet divided by the sum;
-   guarded: -1 where the key is hidden.  *rescale is what older sums and outputs
-   are to be multiplied with. */
-static inline void softmax_block(SCRATCH V *s_t, V *top, V *sum, V *rescale,
-    int n, const int guarded, int lane)
+   guarded: -1 where the key is hidden.  top becomes most, and *rescale what
+   older sums and outputs are to be multiplied with. */
+INLINE void softmax_block(SCRATCH V *s_t, const V *most, V *top, V *sum,
+    V *rescale, int n, const int guarded, int lane)
 {
     V base[NV];
     UNROLL
     for (int v = 0; v < NV; ++v) {
-        V most = top[v];
-        for (int j = 0; j < n; ++j)
-            most = V_MAX(s_t[AT(j * NV + v)], most);
-        base[v] = most == -INFINITY ? (V)(0.0f) : most;
+        base[v] = most[v] == -INFINITY ? (V)(0.0f) : most[v];
         rescale[v] = exp2_negative(top[v] - base[v]);
         sum[v] *= rescale[v];
-        top[v] = most;
+        top[v] = most[v];
     }
     for (int j = 0; j < n; ++j)
         UNROLL
@@ -453,20 +465,23 @@ static inline void drop_block(
 /* Whether n rows of v hold a NaN or an infinity. */
 static inline int has_nonfinite(V_SPACE const float *v, long v_row, int n)
 {
-    V trace = (V)(0.0f);
+    V trace[2] = {(V)(0.0f), (V)(0.0f)}; /* two, to hide the latency */
     float rest = 0.0f;
     for (int j = 0; j < n; ++j) {
         V_SPACE const float *row = v + j * v_row;
         int c = 0;
-        for (; c + VW <= DV; c += VW)
-            trace += *(V_SPACE const V_unaligned *)(row + c) * 0.0f;
+        for (; c + 2 * VW <= DV; c += 2 * VW) {
+            trace[0] += *(V_SPACE const V_unaligned *)(row + c) * 0.0f;
+            trace[1] += *(V_SPACE const V_unaligned *)(row + c + VW) * 0.0f;
+        }
         for (; c < DV; ++c)
             rest += row[c] * 0.0f;
     }
+    trace[0] += trace[1];
 #if VW > 1
-    return any(trace != trace) || rest != rest;
+    return any(trace[0] != trace[0]) || rest != rest;
 #else
-    return trace != trace || rest != rest;
+    return trace[0] != trace[0] || rest != rest;
 #endif
 }
 #endif
@@ -572,17 +587,21 @@ void attention_lanes(__global out_element *out, __global float *lse,
 #if LS > 1
         barrier(CLK_LOCAL_MEM_FENCE); /* this block is complete */
 #endif
-        score_block(s_t, q_t, keys, key_row, at.n, lane);
+        V most[NV];
+        UNROLL
+        for (int w = 0; w < NV; ++w)
+            most[w] = top[w];
+        score_block(s_t, most, q_t, keys, key_row, at.n, lane);
 #if BAND || SOFTCAP || ALIBI || MASK
         if (SOFTCAP || ALIBI || at.banded || at.masked)
-            apply_rules(
-                s_t, &p, &it, &at, mask + at.j * p.mask_column, lane);
+            apply_rules(s_t, most, top, &p, &it, &at,
+                mask + at.j * p.mask_column, lane);
 #endif
         int guarded = at.banded || at.masked;
 #if LS == 1
         guarded = guarded && has_nonfinite(values, value_row, at.n);
 #endif
-        softmax_block(s_t, top, sum, rescale, at.n, guarded, lane);
+        softmax_block(s_t, most, top, sum, rescale, at.n, guarded, lane);
 #if DROPOUT
         drop_block(s_t, &p, &at, lane);
 #endif
