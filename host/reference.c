@@ -302,6 +302,9 @@ clattn_status reference_attention(const clattn_attention *complete,
     const clattn_attention *a = complete;
     row r = {.a = a, .args = args, .scale = scale};
 
+    /* However many items or keys there are, without rows they are nothing. */
+    if (a->B == 0 || a->Hq == 0 || a->Lq == 0)
+        return CLATTN_OK;
     /* Lk may be 0, and calloc of 0 NULL. */
     r.score = calloc(a->Lk > 0 ? a->Lk : 1, sizeof *r.score);
     r.hidden = calloc(a->Lk > 0 ? a->Lk : 1, sizeof *r.hidden);

@@ -47,6 +47,12 @@ static item_rows rows_of(const layer_call *c, bool query, size_t b)
                  : operand_key_rows(c->a, &c->inner, b);
 }
 
+/* Items that have such rows: none where there can be no row. */
+static size_t items_of(const layer_call *c, bool query)
+{
+    return (query ? c->a->Lq : c->a->Lk) > 0 ? c->a->B : 0;
+}
+
 /* ---- Memory -------------------------------------------------------------- */
 
 /* count values, at least one; NULL also if a size_t does not hold the bytes. */
@@ -158,7 +164,7 @@ static reference_map make_map(const layer_call *c, const clattn_tensor *w,
 static void project_in(const layer_call *c, const between *to,
     const clattn_tensor *x, const clattn_input *x_at, const reference_map *map)
 {
-    for (size_t b = 0; b < c->a->B; ++b) {
+    for (size_t b = 0; b < items_of(c, to->query); ++b) {
         const item_rows rows = rows_of(c, to->query, b);
         for (size_t n = 0; n < rows.count; ++n) {
             const size_t i = rows.start + n;
@@ -224,7 +230,7 @@ static clattn_status attend(
 static void keep(const layer_call *c, const between *t, const clattn_tensor *to,
     const clattn_output *at)
 {
-    for (size_t b = 0; b < c->a->B; ++b) {
+    for (size_t b = 0; b < items_of(c, t->query); ++b) {
         const item_rows rows = rows_of(c, t->query, b);
         for (size_t n = 0; n < rows.count; ++n) {
             const size_t i = rows.start + n;
@@ -245,7 +251,7 @@ static void project_out(const layer_call *c)
     const reference_map map = make_map(
         c, &l->w_o, &c->args->w_o, &c->args->b_o, c->a->Hq * c->a->Dv, l->Ey);
 
-    for (size_t b = 0; b < c->a->B; ++b) {
+    for (size_t b = 0; b < items_of(c, true); ++b) {
         const item_rows rows = rows_of(c, true, b);
         for (size_t n = 0; n < rows.count; ++n) {
             const size_t i = rows.start + n;

@@ -252,6 +252,8 @@ static const refusal MASKS[] = {
         "mask.size[0] is 0, but must be 1 or B, which is 2"},
     {"a mask of other rows", {MASK(1, 1, 2, 5)},
         "mask.size[2] is 2, but must be 1 or Lq, which is 3"},
+    {"a mask of an item, with a batch stride alone",
+        {MASK(2, 1, 3, 5), SIZE(mask.stride[0], 20)}, "mask.stride[3] is 0"},
     {"a mask narrower than the keys", {MASK(1, 1, 3, 4)},
         "mask.size[3] is 4, but must be 1 or Lk, which is 5; a mask for fewer "
         "keys needs a smaller Lk"},

@@ -178,6 +178,13 @@ static const refusal LAYERS[] = {
         {PACKED, A_SIZE(q_rows, 6), A_SIZE(k_rows, 6), SIZE(x.row, 10),
             SIZE(x.batch, 60)},
         "x.batch is 60 and attention.q.batch is 0"},
+    {"one packed item has room of its own in any case",
+        {PACKED, A_SIZE(q_rows, 6), A_SIZE(k_rows, 6), A_SIZE(B, 1),
+            SIZE(x.row, 10), SIZE(x.batch, 60)},
+        NULL},
+    {"attention that writes q onto itself",
+        {A_SIZE(q.row, 8), A_SIZE(q.head, 24)},
+        "q (2, 4, 3, 8) with strides 0, 24, 8 would write"},
     {"a head stride of x", {SIZE(x.head, 10)}, "x.head is 10, but must be 0"},
     {"a batch stride of w_q", {SIZE(w_q.batch, 10)}, "w_q.batch is 10"},
     {"a head stride of w_v", {SIZE(w_v.head, 10)}, "w_v.head is 10"},
@@ -307,6 +314,10 @@ START_TEST(tensors_of_a_layer_get_their_own_rows)
     ck_assert_uint_eq(in_out.x.batch, 30);
     ck_assert_uint_eq(in_out.y.row, 11);
     ck_assert_uint_eq(in_out.y.batch, 33);
+    ck_assert_uint_eq(a.q.head, 8);
+    ck_assert_uint_eq(a.q.row, 32);
+    ck_assert_uint_eq(a.v.row, 12);
+    ck_assert_uint_eq(a.out.row, 24);
 }
 END_TEST
 

@@ -272,6 +272,21 @@ START_TEST(empty_problems_write_nothing)
 }
 END_TEST
 
+START_TEST(however_many_items_without_rows_are_nothing)
+{
+    const size_t most = ((size_t)1 << 31) - 1;
+
+    judge_start(&J, _i == 0 ? most : 0, _i == 1 ? most : 0, 1, 1, 4, 2, 2);
+    J.a.Lk = _i == 2 ? most : 4;
+    J.a.flags = 0;
+    J.a.lse.dtype = 0;
+    const clattn_attention_args none = {.struct_size = sizeof none};
+    J.args = none;
+    J.args.k.host = J.args.v.host = J.k; /* B items have keys all the same */
+    judge_run(&J);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reference");
@@ -286,6 +301,8 @@ int main(void)
         (int)COUNT(STAGES));
     tcase_add_test(hand, without_keys_out_is_0_and_lse_minus_infinity);
     tcase_add_loop_test(hand, empty_problems_write_nothing, 0, 3);
+    tcase_add_loop_test(
+        hand, however_many_items_without_rows_are_nothing, 0, 3);
     suite_add_tcase(suite, hand);
     return suite_main(suite, 0);
 }
