@@ -368,9 +368,8 @@ static inline enum visible mask_visible(__global const mask_element *p,
 
 /* What a block needs to know of where it lies. */
 typedef struct block {
-    int i, last; /* the item's own first row, and the last that exists */
-    int j, n;    /* first key, keys */
-    int z;       /* b * heads + h */
+    int i, last;        /* the item's own first row, and the last that exists */
+    int j, n;           /* first key, keys */
     int banded, masked; /* some keys are hidden from some rows */
     float slope;
 } block;
@@ -443,14 +442,14 @@ INLINE void softmax_block(SCRATCH V *s_t, const V *most, V *top, V *sum,
 }
 
 #if DROPOUT
-static inline void drop_block(
-    SCRATCH V *p_t, const attention_params *p, const block *b, int lane)
+static inline void drop_block(SCRATCH V *p_t, const attention_params *p, int i,
+    int j0, int n, int z, int lane)
 {
     for (int v = 0; v < NV; ++v)
-        for (int j = 0; j < b->n; j += 4) {
+        for (int j = 0; j < n; j += 4) {
             VU word[4];
-            rule_words(word, p, b->j + j, (VI)(b->i + v * VW) + LANES, b->z);
-            for (int w = 0; w < 4 && j + w < b->n; ++w) {
+            rule_words(word, p, j0 + j, (VI)(i + v * VW) + LANES, z);
+            for (int w = 0; w < 4 && j + w < n; ++w) {
                 SCRATCH V *at = &p_t[AT((j + w) * NV + v)];
                 const V kept =
                     *at * (word[w] <= p->dropout_last ? (V)(0.0f)
@@ -532,10 +531,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
     mask += p.mask.offset + b * p.mask.batch + h * p.mask.head;
 #endif
 
-    block at = {.i = first + lane * OWN_ROWS, .last = last, .z = z};
-#if ALIBI
-    at.slope = slopes[p.slopes_offset + h];
-#endif
+    const int own = first + lane * OWN_ROWS;
     V top[NV], sum[NV], rescale[NV];
     UNROLL
     for (int w = 0; w < NV; ++w) {
@@ -545,31 +541,37 @@ void attention_lanes(__global out_element *out, __global float *lse,
     for (int c = 0; c < DV * NV; ++c)
         o_t[AT(c)] = (V)(0.0f);
 
-    int begin, end;
-    keys_seen(&begin, &end, &p, &it, first, last);
-    begin &= ~3; /* random words come in fours */
+    /* Plain constants: PoCL 3.1 goes wrong where the bounds of a loop with
+       barriers live in variables whose address was taken. */
+    int seen_begin, seen_end;
+    keys_seen(&seen_begin, &seen_end, &p, &it, first, last);
+    const int begin = seen_begin & ~3; /* random words come in fours */
+    const int end = seen_end;
     if (begin < end)
-        load_queries(q_t, q, p.q.row, at.i, last,
+        load_queries(q_t, q, p.q.row, own, last,
             SOFTCAP ? p.scale : p.scale * LOG2E, lane);
 
-    for (at.j = begin; at.j < end; at.j += BC) {
-        at.n = min(BC, end - at.j);
-        at.banded = !band_is_full(&p, &it, first, last, at.j, at.n);
-        at.masked = 0;
+    for (int j = begin; j < end; j += BC) {
+        const int n = min(BC, end - j);
+        const int banded = !band_is_full(&p, &it, first, last, j, n);
+        int masked = 0;
 #if MASK
-        const enum visible visible = mask_visible(
-            mask + at.j * p.mask_column, &p, at.i, last, at.n);
+        __global const mask_element *mask_block = mask + j * p.mask_column;
+        const enum visible visible =
+            mask_visible(mask_block, &p, own, last, n);
         if (LS == 1 && visible == NOTHING_VISIBLE)
             continue;
-        at.masked = visible == PARTLY_VISIBLE;
+        masked = visible == PARTLY_VISIBLE;
+#elif BAND || SOFTCAP || ALIBI
+        __global const mask_element *mask_block = mask;
 #endif
-        __global const k_element *k_block = k + at.j * p.k.row;
-        __global const v_element *v_block = v + at.j * p.v.row;
+        __global const k_element *k_block = k + j * p.k.row;
+        __global const v_element *v_block = v + j * p.v.row;
 #if LS > 1
         barrier(CLK_LOCAL_MEM_FENCE); /* the block before is used up */
 #endif
 #if STAGE_K
-        stage_k(k_staged, k_block, p.k.row, at.n, lane);
+        stage_k(k_staged, k_block, p.k.row, n, lane);
         K_SPACE const float *keys = k_staged;
         const long key_row = D;
 #else
@@ -577,7 +579,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
         const long key_row = p.k.row;
 #endif
 #if STAGE_V
-        stage_v(v_staged, v_block, p.v.row, at.n, lane);
+        stage_v(v_staged, v_block, p.v.row, n, lane);
         V_SPACE const float *values = v_staged;
         const long value_row = DV;
 #else
@@ -591,30 +593,31 @@ void attention_lanes(__global out_element *out, __global float *lse,
         UNROLL
         for (int w = 0; w < NV; ++w)
             most[w] = top[w];
-        score_block(s_t, most, q_t, keys, key_row, at.n, lane);
+        score_block(s_t, most, q_t, keys, key_row, n, lane);
 #if BAND || SOFTCAP || ALIBI || MASK
-        if (SOFTCAP || ALIBI || at.banded || at.masked)
-            apply_rules(s_t, most, top, &p, &it, &at,
-                mask + at.j * p.mask_column, lane);
+        const block at = {own, last, j, n, banded, masked,
+            ALIBI ? slopes[p.slopes_offset + h] : 0.0f};
+        if (SOFTCAP || ALIBI || banded || masked)
+            apply_rules(s_t, most, top, &p, &it, &at, mask_block, lane);
 #endif
-        int guarded = at.banded || at.masked;
+        int guarded = banded || masked;
 #if LS == 1
-        guarded = guarded && has_nonfinite(values, value_row, at.n);
+        guarded = guarded && has_nonfinite(values, value_row, n);
 #endif
-        softmax_block(s_t, most, top, sum, rescale, at.n, guarded, lane);
+        softmax_block(s_t, most, top, sum, rescale, n, guarded, lane);
 #if DROPOUT
-        drop_block(s_t, &p, &at, lane);
+        drop_block(s_t, &p, own, j, n, z, lane);
 #endif
         if (guarded)
-            sum_block(o_t, s_t, values, value_row, rescale, at.n, 1, lane);
+            sum_block(o_t, s_t, values, value_row, rescale, n, 1, lane);
         else
-            sum_block(o_t, s_t, values, value_row, rescale, at.n, 0, lane);
+            sum_block(o_t, s_t, values, value_row, rescale, n, 0, lane);
     }
 
     UNROLL
     for (int w = 0; w < NV; ++w) {
         /* Rows past the item's own see nothing, whatever their copies saw. */
-        const VI i = (VI)(at.i + w * VW) + LANES;
+        const VI i = (VI)(own + w * VW) + LANES;
         const V own_top = i < it.rows ? top[w] : (V)(-INFINITY);
         V own_sum = i < it.rows ? sum[w] : (V)(0.0f);
         V all_top = own_top;
@@ -633,15 +636,15 @@ void attention_lanes(__global out_element *out, __global float *lse,
                               : all_top * LN2 + log(own_sum);
         UNROLL
         for (int n = 0; n < VW; ++n) {
-            const int row = at.i + w * VW + n;
+            const int row = own + w * VW + n;
             if (row < written)
                 lse[p.lse.offset + b * p.lse.batch + h * p.lse.head +
                     (it.q_first + row) * p.lse.row] = u.f[n];
         }
 #endif
     }
-    store_rows(out, p.out.row, o_t, rescale, at.i, min(written, it.rows), lane);
-    for (int row = max(at.i, it.rows); row < min(at.i + OWN_ROWS, written);
+    store_rows(out, p.out.row, o_t, rescale, own, min(written, it.rows), lane);
+    for (int row = max(own, it.rows); row < min(own + OWN_ROWS, written);
          ++row)
         for (int c = 0; c < DV; ++c)
             STORE(OT, 0.0f, out + row * p.out.row + c);

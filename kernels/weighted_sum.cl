@@ -54,11 +54,11 @@ void weighted_sum(__global ELEMENT(OT) *out,
     out += p.out.offset + b * p.out.batch + h * p.out.head +
            (it.q_first + p.first_row) * p.out.row;
 
-    int begin, end;
-    keys_seen(&begin, &end, &p, &it, p.first_row + row0,
+    int seen_begin, seen_end;
+    keys_seen(&seen_begin, &seen_end, &p, &it, p.first_row + row0,
         p.first_row + row0 + T - 1);
-    begin = max(begin, p.j_begin);
-    end = min(end, p.j_end);
+    const int begin = max(seen_begin, p.j_begin);
+    const int end = min(seen_end, p.j_end);
 
     const int own = p.first_row + row < it.rows && row < p.rows;
     const int inside = row < p.rows && d < p.Dv &&
