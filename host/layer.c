@@ -140,6 +140,10 @@ static clattn_status check_layer(const clattn_plan *plan, clattn_error *error)
 {
     const clattn_layer *l = &plan->layer;
     const clattn_attention *a = &plan->attention;
+    if (a->flags & (CLATTN_QUERY_STARTS | CLATTN_KEY_STARTS))
+        return error_set(error, CLATTN_UNSUPPORTED,
+            "attention.flags has QUERY_STARTS or KEY_STARTS, but layers of "
+            "packed batches are not built yet");
     if (projects_out(l) && a->B * a->Lq > 0 && a->Hq > 1 &&
         a->out.head != a->Dv)
         return error_set(error, CLATTN_UNSUPPORTED,

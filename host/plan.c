@@ -94,11 +94,12 @@ static clattn_status check_wishes(const row_wishes *wishes, clattn_error *error)
         snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
             KERNEL_ROWS[i].name);
     return error_set(error, CLATTN_INVALID,
-        "kernel is '%.60s', but there are %s%s", kernel, KERNEL_ROWS[0].path,
+        "kernel is '%.60s', but there are fused, materialised%s", kernel,
         names);
 }
 
-/* Decline what the caller does not want, once. */
+/* Decline what the caller does not want; rows beside the one asked for go
+   without a word. */
 static void apply_wishes(declined_rows *declined, const row_wishes *wishes)
 {
     const char *kernel = wished_kernel(wishes);
@@ -107,7 +108,7 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes)
         if (declined->row[i])
             continue;
         if (kernel && kernel[0] != '\0' && !listed(kernel, row))
-            decline(declined, row, "kernel '%.40s' was asked for", kernel);
+            declined->row[i] = true;
         else if (listed(wishes->disable, row) ||
                  listed(wishes->env_disable, row))
             decline(declined, row, "switched off");
@@ -328,26 +329,51 @@ bool plan_accept(const proposal *p, const built_kernel *const built[],
     return true;
 }
 
+typedef struct text_line {
+    char *text;
+    size_t capacity, used;
+} text_line;
+
+static void say(text_line *line, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void say(text_line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(line->text + line->used,
+        line->capacity - line->used, format, arguments);
+    va_end(arguments);
+    const size_t room = line->capacity - line->used;
+    if (n > 0)
+        line->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* What is compiled in, without what is switched off. */
+static void say_options(text_line *line, const char *options)
+{
+    while (*options != '\0') {
+        const int length = (int)strcspn(options, " ");
+        const bool off =
+            length > 2 && strncmp(options + length - 2, "=0", 2) == 0;
+        if (length > 2 && !off)
+            say(line, " %.*s", length - 2, options + 2);
+        options += length + (options[length] == ' ');
+    }
+}
+
 void plan_text(char *text, size_t capacity, const proposal *p,
     const declined_rows *declined)
 {
-    size_t used = 0;
-    const int n =
-        snprintf(text, capacity, "%s (%s):", p->row->name, p->row->path);
-    used = n > 0 ? (size_t)n : 0;
-    for (size_t i = 0; i < p->n_needs && used < capacity; ++i) {
-        const int more = snprintf(text + used, capacity - used, "%s %s %s",
-            i ? "," : "", p->need[i].name, p->need[i].options);
-        used += more > 0 ? (size_t)more : 0;
+    text_line line = {text, capacity, 0};
+    say(&line, "%s (%s):", p->row->name, p->row->path);
+    for (size_t i = 0; i < p->n_needs; ++i) {
+        say(&line, "%s %s", i ? "," : "", p->need[i].name);
+        say_options(&line, p->need[i].options);
     }
-    if (p->note[0] != '\0' && used < capacity) {
-        const int more =
-            snprintf(text + used, capacity - used, "; %s", p->note);
-        used += more > 0 ? (size_t)more : 0;
-    }
-    if (used < capacity)
-        snprintf(text + used, capacity - used,
-            "; launches=%zu workspace=%zu bytes%s%s", p->launches,
-            p->workspace_bytes, declined->text[0] ? "; declined " : "",
-            declined->text);
+    if (p->note[0] != '\0')
+        say(&line, "; %s", p->note);
+    say(&line, "; launches=%zu workspace=%zu bytes", p->launches,
+        p->workspace_bytes);
+    if (declined->text[0] != '\0')
+        say(&line, "; declined %s", declined->text);
 }
