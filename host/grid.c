@@ -48,7 +48,7 @@ clattn_status grid_walk(const grid *g, const device_limits *limits, launch *l,
             first[1] = (whole)y;
             l->groups[1] = smaller(part[1], g->groups[1] - y);
             for (size_t x = 0; x < g->groups[0]; x += part[0]) {
-                first[0] = (whole)x;
+                first[0] = (whole)(g->origin_x + x);
                 l->groups[0] = smaller(part[0], g->groups[0] - x);
                 TRY(visit(state, l));
             }

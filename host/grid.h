@@ -11,7 +11,7 @@
 #include "params.h"
 
 enum {
-    MAX_LAUNCH_BUFFERS = 9
+    MAX_LAUNCH_BUFFERS = 11
 };
 
 /* A place in a cl_mem, in elements. */
@@ -36,6 +36,7 @@ typedef clattn_status launch_visitor(void *state, const launch *l);
 typedef struct grid {
     size_t groups[3]; /* of the whole */
     size_t local[3];
+    size_t origin_x;     /* the first group */
     size_t origin_z;     /* the first item and head */
     uint64_t group_work; /* multiply-adds of one group, at least 1 */
 } grid;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lanes.c - the rows of kernels/attention_lanes.cl: one item of work with its
- * rows in vector lanes for CPUs, groups of scalar items for anything else.
+ * lanes.c - the rows of kernels/attention_lanes.cl and weights_lanes.cl: one
+ * item of work with its rows in vector lanes for CPUs, groups of scalar items
+ * for anything else.
  */
 #include <math.h>
 #include <stdio.h>
 
+#include "error.h"
 #include "plan.h"
 
 /* Scratch of a CPU's item lies on the stack of the driver's threads. */
@@ -105,15 +107,12 @@ static bool has_lanes(declined_rows *declined, const kernel_row *row,
     return false;
 }
 
-bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
-    const clattn_attention *a, const device_limits *limits)
+/* Whether the row's shape can run there; *s is the shape. */
+static bool choose_shape(shape *s, declined_rows *declined,
+    const kernel_row *row, const clattn_attention *a,
+    const device_limits *limits)
 {
-    char rules[200];
     size_t lanes = 1;
-    if (returns_matrix(a)) {
-        decline(declined, row, "keeps no matrix of weights or scores");
-        return false;
-    }
     if (!isfinite(a->scale * 1.44269504f)) {
         decline(declined, row, "scale %g times log2(e) is not finite",
             (double)a->scale);
@@ -121,16 +120,34 @@ bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
     }
     if (row->items == 1 && !has_lanes(declined, row, limits, &lanes))
         return false;
-    const shape s = row->items == 1 ? cpu_shape(a, lanes) : item_shape(row);
-    if (!fits(declined, row, a, limits, &s))
-        return false;
+    *s = row->items == 1 ? cpu_shape(a, lanes) : item_shape(row);
+    return fits(declined, row, a, limits, s);
+}
+
+static void need_lanes(proposal *p, const char *kernel,
+    const clattn_attention *a, const shape *s, const char *more)
+{
+    char rules[200];
     rules_options(rules, sizeof rules, a);
-    plan_need(p, "attention_lanes", s.LS,
+    plan_need(p, kernel, s->LS,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DVW=%zu -DLS=%zu "
-        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu",
+        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu%s",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->k.dtype, (int)a->v.dtype,
-        (int)a->out.dtype, s.VW, s.LS, s.NV, s.BC, s.MS, s.MO);
-    p->group_rows = s.NV * s.VW * s.LS;
+        (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO, more);
+    p->group_rows = s->NV * s->VW * s->LS;
+}
+
+bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
+    const clattn_attention *a, const device_limits *limits)
+{
+    shape s;
+    if (returns_matrix(a)) {
+        decline(declined, row, "keeps no matrix of weights or scores");
+        return false;
+    }
+    if (!choose_shape(&s, declined, row, a, limits))
+        return false;
+    need_lanes(p, "attention_lanes", a, &s, "");
     snprintf(p->note, sizeof p->note,
         "groups of %zu rows, %zu x %zu of them, %zu keys at a time",
         p->group_rows, tiles(a->Lq, p->group_rows), a->B * a->Hq, s.BC);
@@ -156,4 +173,106 @@ clattn_status walk_lanes(const proposal *p, const clattn_attention *a,
         .params_bytes = sizeof params,
     };
     return grid_walk(&g, limits, &l, params.first, visit, state);
+}
+
+/* ---- With a matrix of scores -------------------------------------------------- */
+
+/* Scores in memory at a time. */
+#define SCORES_BYTES ((size_t)32 << 20)
+
+static size_t block_floats(const proposal *p, const clattn_attention *a)
+{
+    return p->group_rows * (a->Lk + 1);
+}
+
+/* Groups of rows x heads of one launch, and their scores' memory. */
+static bool choose_block(proposal *p, declined_rows *declined,
+    const kernel_row *row, const clattn_attention *a,
+    const device_limits *limits)
+{
+    const size_t bytes = block_floats(p, a) * sizeof(float);
+    const size_t all = tiles(a->Lq, p->group_rows);
+    if (bytes > limits->max_buffer_bytes) {
+        decline(declined, row,
+            "scores of %zu rows take %zu bytes, the device's buffers end at "
+            "%zu",
+            p->group_rows, bytes, limits->max_buffer_bytes);
+        return false;
+    }
+    const size_t most = smaller(SCORES_BYTES, limits->max_buffer_bytes) / bytes;
+    const size_t room = most > 0 ? most : 1;
+    p->block_rows = smaller(all, room);
+    p->block_heads =
+        room >= all && all > 0 ? smaller(room / all, a->B * a->Hq) : 1;
+    p->workspace_bytes = p->block_rows * p->block_heads * bytes;
+    return true;
+}
+
+bool propose_weights_lanes(proposal *p, declined_rows *declined,
+    const kernel_row *row, const clattn_attention *a,
+    const device_limits *limits)
+{
+    shape s;
+    char more[48];
+    const int stage = weights_stage(a);
+    if (a->flags & (CLATTN_RETURN_SCALED | CLATTN_RETURN_CAPPED)) {
+        decline(declined, row, "knows no score before the rules");
+        return false;
+    }
+    if (!choose_shape(&s, declined, row, a, limits))
+        return false;
+    snprintf(more, sizeof more, " -DSTAGE=%d -DWT=%d", stage,
+        stage ? (int)a->weights.dtype : CLATTN_F32);
+    need_lanes(p, "weights_lanes", a, &s, more);
+    if (!choose_block(p, declined, row, a, limits))
+        return false;
+    snprintf(p->note, sizeof p->note,
+        "groups of %zu rows, %zu x %zu of them at a time, %zu keys at a time",
+        p->group_rows, p->block_rows, p->block_heads, s.BC);
+    return true;
+}
+
+/* Groups [x, x + rows) of items x heads [z, z + heads). */
+static clattn_status walk_block(const proposal *p, const clattn_attention *a,
+    size_t x, size_t z, const device_limits *limits, attention_params *params,
+    const attention_regions *r, launch_visitor *visit, void *state)
+{
+    const size_t all = tiles(a->Lq, p->group_rows);
+    const grid g = {
+        .groups = {smaller(p->block_rows, all - x), 1,
+            smaller(p->block_heads, a->B * a->Hq - z)},
+        .local = {1, 1, 1},
+        .origin_x = x,
+        .origin_z = z,
+        .group_work = (uint64_t)p->group_rows * (a->Lk + 1) * (a->D + a->Dv),
+    };
+    launch l = {
+        .kernel = 0,
+        .buffer = {r->out.mem, r->lse.mem, r->weights.mem, r->workspace.mem,
+            r->q.mem, r->k.mem, r->v.mem, r->mask.mem, r->slopes.mem,
+            r->sinks.mem, r->workspace.mem},
+        .n_buffers = 11,
+        .params = params,
+        .params_bytes = sizeof *params,
+    };
+    const wide row = (wide)block_floats(p, a);
+    const wide head = row * (wide)p->block_rows;
+    params->scores = (place){0, head, row,
+        (wide)(r->workspace.offset + items_bytes(a) / sizeof(float)) -
+            (wide)z * head - (wide)x * row};
+    return grid_walk(&g, limits, &l, params->first, visit, state);
+}
+
+clattn_status walk_weights_lanes(const proposal *p, const clattn_attention *a,
+    const device_limits *limits, const attention_regions *r,
+    launch_visitor *visit, void *state)
+{
+    clattn_status status = CLATTN_OK;
+    attention_params params = params_of(a, r);
+    for (size_t z = 0; z < a->B * a->Hq; z += p->block_heads)
+        for (size_t x = 0; x < tiles(a->Lq, p->group_rows); x += p->block_rows)
+            TRY(walk_block(p, a, x, z, limits, &params, r, visit, state));
+
+cleanup:
+    return status;
 }

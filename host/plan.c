@@ -14,11 +14,13 @@
 /* Kernels count in int: sizes plus a tile must stay below 2^31. */
 #define MAX_COUNT ((size_t)0x7fffffff - 1024)
 
-#define TILED propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
-#define LANES propose_lanes, walk_lanes, NULL, NULL
+#define TILED         propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
+#define LANES         propose_lanes, walk_lanes, NULL, NULL
+#define WEIGHTS_LANES propose_weights_lanes, walk_weights_lanes, NULL, NULL
 
 const kernel_row KERNEL_ROWS[] = {
     {"lanes", "fused", LANES, 0, 1},
+    {"lanes_weights", "materialised", WEIGHTS_LANES, 0, 1},
     {"items64", "fused", LANES, 0, 64},
     {"items16", "fused", LANES, 0, 16},
     {"tiled16", "materialised", TILED, 16, 64},

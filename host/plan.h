@@ -129,12 +129,15 @@ void decline(
 void plan_need(
     proposal *p, const char *name, size_t group_items, const char *format, ...);
 
+/* The kernels' number for what goes to the weights output; 0: nothing. */
+int weights_stage(const clattn_attention *a);
+
 /* Whether groups of x * y items with so much local memory run there. */
 bool group_fits(declined_rows *declined, const kernel_row *row,
     const device_limits *limits, size_t x, size_t y, size_t local_bytes);
 
-propose_attention propose_tiled, propose_lanes;
-walk_attention walk_tiled, walk_lanes;
+propose_attention propose_tiled, propose_lanes, propose_weights_lanes;
+walk_attention walk_tiled, walk_lanes, walk_weights_lanes;
 propose_matmul propose_tiled_matmul;
 walk_matmul walk_tiled_matmul;
 

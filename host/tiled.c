@@ -101,7 +101,7 @@ static bool choose_block(proposal *p, declined_rows *declined,
     return true;
 }
 
-static int stage_of(const clattn_attention *a)
+int weights_stage(const clattn_attention *a)
 {
     static const uint32_t STAGES[] = {0, CLATTN_RETURN_WEIGHTS,
         CLATTN_RETURN_SCORES, CLATTN_RETURN_SCALED, CLATTN_RETURN_CAPPED};
@@ -151,7 +151,7 @@ bool propose_tiled(proposal *p, declined_rows *declined, const kernel_row *row,
         !choose_block(p, declined, row, a, limits))
         return false;
     const matmul_job job = scores_job(a, p);
-    const int stage = stage_of(a);
+    const int stage = weights_stage(a);
     rules_options(rules, sizeof rules, a);
     need_matmul(p, &job, has_items(a));
     plan_need(p, "scale_softmax", row->items, "%s-DSTAGE=%d -DWT=%d -DG=%zu",
