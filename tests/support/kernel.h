@@ -10,6 +10,16 @@
 #include "draw.h"
 #include "params.h"
 
+enum {
+    KERNEL_SLOTS = 9, /* buffers of the kernel that has most */
+    KERNEL_OPTIONS = 320
+};
+
+/* A slot that stands for no buffer. */
+#define KERNEL_NONE SIZE_MAX
+
+/* ---- Tensors ---------------------------------------------------------------- */
+
 /* A size as the edge of tiles of T x T: whole T + extra, but at least 1. */
 typedef struct edge {
     int whole, extra;
@@ -24,45 +34,72 @@ arena_tensor kernel_tensor(const char *name, size_t b, size_t h, size_t rows,
 /* Where it lies in the buffer of its memory. */
 place kernel_place(const arena *a, size_t slot);
 
-/* Whole numbers from -8 to 8: sums of products are exact, in any order. */
+/* Whole numbers from least to least + 16: sums of products are exact, in any
+   order. */
+float kernel_whole(draw *d, int least);
+/* From -8 to 8, everywhere. */
 void kernel_fill_whole(arena *a, size_t slot, draw *d);
 
-/* How a table says which keys are seen. */
-enum kernel_diagonal {
-    SEES_ALL,     /* not causal */
-    SEES_NUMBER,  /* row i stands on key i + number */
-    SEES_KEYS,    /* on key i + the item's keys + number */
-    SEES_PER_ITEM /* on key i + the item's entry of diagonals */
-};
-
-/*
- * Lengths and diagonals of `items`, as tensors of int32 at two slots, and the
- * parameters that name them.  The values are those that a caller may hand over
- * in a buffer, sensible or not: below 0, above Lk, the ends of int32.
- */
-void kernel_place_visible(
-    arena *a, size_t lengths, size_t diagonals, size_t items);
-visible_params kernel_fill_visible(const arena *a, size_t lengths,
-    size_t diagonals, size_t Lk, enum kernel_diagonal diagonal, wide number,
-    bool has_lengths);
-
-/* How many keys row i of item b sees: counted one by one. */
-size_t kernel_seen(const arena *a, size_t lengths, size_t diagonals,
-    const visible_params *v, size_t b, size_t i);
+/* The value as an element of the dtype holds it: rounded once. */
+double kernel_rounded(double value, int32_t dtype);
 
 /* End each memory with its last element, for a driver that watches bounds: it
    takes a guard zone for memory like any other. */
 void kernel_cut_guards(arena *a);
 
-/* Buffers that hold the memories; take back what they hold, and release. */
-void kernel_open(const arena *a, cl_mem *buffers);
-void kernel_close(arena *a, cl_mem *buffers);
+/* ---- Rules ------------------------------------------------------------------ */
+
+/* The options of rules.clh: a field is what its -D is. */
+typedef struct kernel_rules {
+    int band, items, packed, softcap, alibi, sinks, dropout, mask, lse;
+} kernel_rules;
+
+/* Those, and then a kernel's own. */
+void kernel_options(char text[KERNEL_OPTIONS], const kernel_rules *rules,
+    const char *format, ...);
+
+/* A row of the table of items: as items.cl makes it, or would. */
+typedef struct kernel_item {
+    wide q_first, rows, k_first, keys, diagonal;
+} kernel_item;
+
+enum {
+    /* An item may begin at any of these rows of its tensors, which need as many
+       more than they would without a table, less one. */
+    KERNEL_FIRSTS = 3
+};
+
+/* The table at a slot, for tensors of Lq and Lk rows an item: all, none and
+   some rows and keys, diagonals near the corners and far off. */
+void kernel_place_items(arena *a, size_t slot, size_t items);
+void kernel_fill_items(const arena *a, size_t slot, size_t Lq, size_t Lk);
+kernel_item kernel_item_at(const arena *a, size_t slot, size_t b);
+
+/* Further than any key, as a window. */
+#define KERNEL_UNBOUNDED ((wide)1 << 40)
+
+/* Whether lengths and band show key j to row i of an item. */
+bool kernel_sees(const kernel_item *it, const attention_params *p, bool band,
+    wide i, wide j);
+
+/* ---- Launches --------------------------------------------------------------- */
+
+/*
+ * Buffers that hold the memories; take back what they hold, and release.  The
+ * arena has f32 throughout: a tensor whose slot has a 16-bit dtype, or BOOL, is
+ * converted both ways, so its numbers must be of that dtype, 0 to 255 for BOOL.
+ * dtype 0 is 32 bits of any kind.
+ */
+void kernel_open(
+    const arena *a, const int32_t dtype[ARENA_TENSORS], cl_mem *buffers);
+void kernel_close(
+    arena *a, const int32_t dtype[ARENA_TENSORS], cl_mem *buffers);
 
 typedef struct kernel_call {
     const char *name, *options;
     const arena *memory;
     const cl_mem *buffers;
-    size_t slots[5]; /* the kernel's buffers, in the order of its arguments */
+    size_t slots[KERNEL_SLOTS]; /* the kernel's buffers, as its arguments are */
     size_t n_slots;
     void *params;
     size_t params_bytes;
