@@ -1,175 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_kernels_visible.c - visible.clh alone: how many keys each row sees,
- * counted one by one, also where the arrays hold nonsense.
+ * test_kernels_items.c - items.cl alone: where each item begins and ends, and
+ * that nonsense in the arrays leads nowhere outside a tensor.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "context.h"
 #include "kernel.h"
 #include "opencl.h"
-#include "source.h"
 #include "suite.h"
 
 enum {
-    LENGTHS,
+    TABLE,
+    QUERY_LENGTHS,
+    KEY_LENGTHS,
+    QUERY_STARTS,
+    KEY_STARTS,
     DIAGONALS,
-    ITEMS = 64, /* all pairs of eight lengths and eight diagonals */
-    ROWS = 14
+    SLOTS,
+    ITEMS = 5,
+    LQ = 7,
+    LK = 9,
+    Q_ROWS = 20,
+    K_ROWS = 25
 };
 
-/* One work-item for each item and row. */
-static const char PROBE[] =
-    "__kernel void probe(__global int *ends, __global const int *lengths,\n"
-    "    __global const int *diagonals, const visible_params p)\n"
-    "{\n"
-    "    const int i = (int)get_global_id(0), b = (int)get_global_id(1);\n"
-    "    ends[b * (int)get_global_size(0) + i] =\n"
-    "        visible_end(p, lengths, diagonals, b, i);\n"
-    "}\n";
-
-static const struct {
+/* Arrays by slot; of starts without lengths one value more is read. */
+typedef struct item_case {
     const char *about;
-    size_t Lk;
-    enum kernel_diagonal diagonal;
-    wide number;
-    bool lengths;
-} CASES[] = {
-    {"all keys", 9, SEES_ALL, 0, false},
-    {"one key", 1, SEES_ALL, 0, false},
-    {"no keys", 0, SEES_ALL, 0, true},
-    {"lengths", 9, SEES_ALL, 0, true},
-    {"causal from the top left", 9, SEES_NUMBER, 0, false},
-    {"causal from the top left, lengths", 9, SEES_NUMBER, 0, true},
-    {"causal below 0", 9, SEES_NUMBER, -4, false},
-    {"causal behind a past, lengths", 9, SEES_NUMBER, 3, true},
-    {"causal, the least offset", 9, SEES_NUMBER, INT32_MIN, false},
-    {"causal, the largest offset", 9, SEES_NUMBER, INT32_MAX, true},
-    {"causal to the last key", 9, SEES_KEYS, -ROWS, false},
-    {"causal to the last key, lengths", 9, SEES_KEYS, -ROWS, true},
-    {"a diagonal for each item", 9, SEES_PER_ITEM, 5, false},
-    {"a diagonal for each item, lengths", 9, SEES_PER_ITEM, 5, true},
-    {"a diagonal for each item, no keys", 0, SEES_PER_ITEM, 5, true},
+    bool has[SLOTS];
+    bool from_last_key;
+    int32_t diagonal;
+    int32_t value[SLOTS][ITEMS + 1];
+} item_case;
+
+static const item_case SENSIBLE[] = {
+    {"one diagonal for all", .diagonal = -4},
+    {"from the last key", .from_last_key = true},
+    {"lengths of queries", .has[QUERY_LENGTHS] = true,
+        .value[QUERY_LENGTHS] = {7, 0, 1, 6, 3}, .diagonal = 2},
+    {"lengths of keys, from the last key", .has[KEY_LENGTHS] = true,
+        .from_last_key = true, .value[KEY_LENGTHS] = {0, 9, 8, 1, 4}},
+    {"lengths of both, from the last key", .has = {false, true, true},
+        .from_last_key = true,
+        .value = {{0}, {7, 0, 1, 6, 3}, {0, 9, 8, 1, 4}}},
+    {"starts of queries", .has[QUERY_STARTS] = true,
+        .value[QUERY_STARTS] = {0, 7, 7, 9, 13, 20}, .diagonal = 1},
+    {"starts of keys", .has[KEY_STARTS] = true,
+        .value[KEY_STARTS] = {0, 9, 9, 10, 17, 25}, .from_last_key = true},
+    {"starts and lengths of both, a diagonal for each",
+        .has = {false, true, true, true, true, true},
+        .value = {{0}, {7, 0, 1, 6, 3}, {0, 9, 8, 1, 4}, {0, 7, 8, 10, 17},
+            {9, 0, 2, 24, 21}, {0, -3, INT32_MAX, INT32_MIN, 5}},
+        .diagonal = 99},
 };
 
-/* visible.clh uses params.h as the files that include it do. */
-static char *probe_source(void)
+static const item_case NONSENSE[] = {
+    {"lengths out of range", .has = {false, true, true}, .from_last_key = true,
+        .value = {{0}, {8, -1, INT32_MAX, INT32_MIN, 7},
+            {INT32_MIN, 10, -1, INT32_MAX, 0}}},
+    {"starts that fall", .has = {false, false, false, true, true},
+        .value = {{0}, {0}, {0}, {0, 15, 4, 20, 1, 0}, {25, 0, 24, 3, 5, 1}}},
+    {"starts out of range", .has = {false, false, false, true, true},
+        .value = {{0}, {0}, {0}, {-1, 21, INT32_MIN, INT32_MAX, -7, 900},
+            {INT32_MIN, INT32_MAX, 26, -1, 24, INT32_MIN}}},
+    {"starts and lengths that together end beyond the rows",
+        .has = {false, true, true, true, true},
+        .value = {{0}, {7, 7, 7, INT32_MAX, 7}, {9, 9, 9, INT32_MAX, 9},
+            {14, 13, 20, 19, INT32_MAX}, {17, 16, 25, 24, INT32_MAX}}},
+    {"diagonals at the ends of int32", .has[DIAGONALS] = true,
+        .value[DIAGONALS] = {INT32_MAX, INT32_MIN, 0, -1, 1}},
+};
+
+static size_t count_of(const item_case *c, size_t slot)
 {
-    const char *directory = opencl_get()->ctx->env.kernel_dir;
-    char *params = NULL, *visible = NULL;
-    clattn_error error;
-    ck_assert(
-        source_assemble(&params, "params.h", directory, &error) == CLATTN_OK);
-    ck_assert(source_assemble(&visible, "visible.clh", directory, &error) ==
-              CLATTN_OK);
-    const size_t bytes = strlen(params) + strlen(visible) + sizeof PROBE + 2;
-    char *source = malloc(bytes);
-    ck_assert_ptr_nonnull(source);
-    snprintf(source, bytes, "%s\n%s\n%s", params, visible, PROBE);
-    free(params);
-    free(visible);
-    return source;
+    const bool ends = (slot == QUERY_STARTS && !c->has[QUERY_LENGTHS]) ||
+                      (slot == KEY_STARTS && !c->has[KEY_LENGTHS]);
+    return ends ? ITEMS + 1 : ITEMS;
 }
 
-static cl_kernel probe_kernel;
-
-static void open_probe(void)
+static void create(arena *a, const item_case *c)
 {
-    opencl_open();
-    char *source = probe_source();
-    const char *text = source;
-    cl_int code = CL_SUCCESS;
-    cl_program program =
-        clCreateProgramWithSource(opencl_get()->cl, 1, &text, NULL, &code);
-    free(source);
-    ck_assert_int_eq(code, CL_SUCCESS);
-    ck_assert_msg(clBuildProgram(program, 1, &opencl_get()->device,
-                      "-cl-std=CL1.2", NULL, NULL) == CL_SUCCESS,
-        "the probe did not compile");
-    probe_kernel = clCreateKernel(program, "probe", &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
-    clReleaseProgram(program);
+    static const char *const NAMES[] = {"table", "query_lengths", "key_lengths",
+        "query_starts", "key_starts", "diagonals"};
+    *a = (arena){.memories = 0};
+    kernel_place_items(a, TABLE, ITEMS);
+    for (size_t slot = QUERY_LENGTHS; slot < SLOTS; ++slot) {
+        arena_tensor t =
+            kernel_tensor(NAMES[slot], 1, 1, 1, count_of(c, slot), false);
+        t.offset = slot;
+        arena_place(a, slot, t);
+    }
+    a->tensor[TABLE].output = true;
+    ck_assert(arena_allocate(a));
+    for (size_t slot = QUERY_LENGTHS; slot < SLOTS; ++slot)
+        memcpy(arena_at(a, slot, 0, 0, 0, 0), c->value[slot],
+            count_of(c, slot) * sizeof(int32_t));
 }
 
-static void close_probe(void)
+static items_params params_of(const arena *a, const item_case *c)
 {
-    clReleaseKernel(probe_kernel);
-    opencl_close();
+    return (items_params){
+        .query_lengths = kernel_place(a, QUERY_LENGTHS).offset,
+        .key_lengths = kernel_place(a, KEY_LENGTHS).offset,
+        .query_starts = kernel_place(a, QUERY_STARTS).offset,
+        .key_starts = kernel_place(a, KEY_STARTS).offset,
+        .diagonals = kernel_place(a, DIAGONALS).offset,
+        .table = kernel_place(a, TABLE).offset,
+        .has_query_lengths = c->has[QUERY_LENGTHS],
+        .has_key_lengths = c->has[KEY_LENGTHS],
+        .has_query_starts = c->has[QUERY_STARTS],
+        .has_key_starts = c->has[KEY_STARTS],
+        .has_diagonals = c->has[DIAGONALS],
+        .from_last_key = c->from_last_key,
+        .diagonal = c->diagonal,
+        .B = ITEMS,
+        .Lq = LQ,
+        .Lk = LK,
+        .q_rows = Q_ROWS,
+        .k_rows = K_ROWS,
+    };
 }
 
-static void probe(const visible_params *v, const cl_mem *arrays, cl_mem ends)
+/* More work-items than items: the last ones do nothing. */
+static void run(arena *a, const item_case *c)
 {
-    const size_t global[2] = {ROWS, ITEMS};
-    cl_kernel kernel = probe_kernel;
-    clSetKernelArg(kernel, 0, sizeof ends, &ends);
-    clSetKernelArg(kernel, 1, sizeof arrays[0], &arrays[LENGTHS]);
-    clSetKernelArg(kernel, 2, sizeof arrays[0], &arrays[DIAGONALS]);
-    clSetKernelArg(kernel, 3, sizeof *v, v);
-    ck_assert_int_eq(clEnqueueNDRangeKernel(opencl_get()->in_order, kernel, 2,
-                         NULL, global, NULL, 0, NULL, NULL),
-        CL_SUCCESS);
+    static const int32_t BITS_32[ARENA_TENSORS] = {0};
+    items_params params = params_of(a, c);
+    cl_mem buffers[ARENA_TENSORS];
+    kernel_call call = {.name = "items",
+        .options = "",
+        .memory = a,
+        .buffers = buffers,
+        .slots = {TABLE},
+        .n_slots = SLOTS,
+        .params = &params,
+        .params_bytes = sizeof params,
+        .groups = {ITEMS + 2, 1, 1},
+        .local = {1, 1, 1}};
+    for (size_t slot = QUERY_LENGTHS; slot < SLOTS; ++slot)
+        call.slots[slot] = c->has[slot] ? slot : KERNEL_NONE;
+    arena_remember(a);
+    kernel_open(a, BITS_32, buffers);
+    kernel_launch(&call);
+    kernel_close(a, BITS_32, buffers);
 }
 
-static void check_case(size_t n, bool exact_ends)
+/* ---- What the header says of sensible arrays -------------------------------- */
+
+static wide rows_of(const item_case *c, size_t lengths, size_t b, wide all)
 {
-    int32_t got[ITEMS * ROWS];
-    arena a = {.memories = 0};
-    cl_mem arrays[ARENA_TENSORS];
-    kernel_place_visible(&a, LENGTHS, DIAGONALS, ITEMS);
-    ck_assert(arena_allocate(&a));
-    const visible_params v = kernel_fill_visible(&a, LENGTHS, DIAGONALS,
-        CASES[n].Lk, CASES[n].diagonal, CASES[n].number, CASES[n].lengths);
+    const size_t starts = lengths + QUERY_STARTS - QUERY_LENGTHS;
+    if (c->has[lengths])
+        return c->value[lengths][b];
+    if (c->has[starts])
+        return (wide)c->value[starts][b + 1] - c->value[starts][b];
+    return all;
+}
+
+static wide diagonal_of(const item_case *c, size_t b, wide keys, wide rows)
+{
+    if (c->has[DIAGONALS])
+        return c->value[DIAGONALS][b];
+    return c->from_last_key ? keys - rows : c->diagonal;
+}
+
+static void check_same(
+    const item_case *c, size_t b, const char *what, wide got, wide want)
+{
+    ck_assert_msg(got == want, "%s: %s of item %zu: %lld, but must be %lld",
+        c->about, what, b, (long long)got, (long long)want);
+}
+
+START_TEST(the_table_has_what_the_arrays_say)
+{
+    const item_case *c = &SENSIBLE[_i];
+    arena a;
+    char why[ARENA_TEXT];
+    create(&a, c);
+    run(&a, c);
+    for (size_t b = 0; b < ITEMS; ++b) {
+        const kernel_item it = kernel_item_at(&a, TABLE, b);
+        const wide rows = rows_of(c, QUERY_LENGTHS, b, LQ);
+        const wide keys = rows_of(c, KEY_LENGTHS, b, LK);
+        const wide q = c->has[QUERY_STARTS] ? c->value[QUERY_STARTS][b] : 0;
+        const wide k = c->has[KEY_STARTS] ? c->value[KEY_STARTS][b] : 0;
+        check_same(c, b, "rows", it.rows, rows);
+        check_same(c, b, "keys", it.keys, keys);
+        check_same(c, b, "first query", it.q_first, q);
+        check_same(c, b, "first key", it.k_first, k);
+        check_same(
+            c, b, "diagonal", it.diagonal, diagonal_of(c, b, keys, rows));
+    }
+    ck_assert_msg(arena_unharmed(&a, why), "%s: %s", c->about, why);
+    arena_free(&a);
+}
+END_TEST
+
+/* ---- And of others ----------------------------------------------------------- */
+
+static void check_within(const item_case *c, size_t b, const char *what,
+    wide first, wide rows, wide most, bool starts, wide capacity)
+{
+    ck_assert_msg(rows >= 0 && rows <= most && first >= 0 &&
+                      (starts ? first + rows <= capacity : first == 0),
+        "%s: item %zu has %lld %s from %lld on", c->about, b, (long long)rows,
+        what, (long long)first);
+}
+
+/* Rows 0 to L are the item's; with starts they end within the tensor's rows. */
+static void check_inside(const item_case *c, bool exact_ends)
+{
+    arena a;
+    create(&a, c);
     if (exact_ends)
         kernel_cut_guards(&a);
-
-    cl_mem ends = opencl_blank(sizeof got);
-    kernel_open(&a, arrays);
-    probe(&v, arrays, ends);
-    opencl_read(ends, got, sizeof got);
-    clReleaseMemObject(ends);
-    kernel_close(&a, arrays);
-
-    for (size_t at = 0; at < ITEMS * ROWS; ++at) {
-        const size_t b = at / ROWS, i = at % ROWS;
-        const size_t want = kernel_seen(&a, LENGTHS, DIAGONALS, &v, b, i);
-        ck_assert_msg(got[at] == (int32_t)want,
-            "%s: row %zu of item %zu sees %d keys, but must see %zu",
-            CASES[n].about, i, b, (int)got[at], want);
+    run(&a, c);
+    for (size_t b = 0; b < ITEMS; ++b) {
+        const kernel_item it = kernel_item_at(&a, TABLE, b);
+        check_within(c, b, "rows", it.q_first, it.rows, LQ,
+            c->has[QUERY_STARTS], Q_ROWS);
+        check_within(
+            c, b, "keys", it.k_first, it.keys, LK, c->has[KEY_STARTS], K_ROWS);
+        check_same(
+            c, b, "diagonal", it.diagonal, diagonal_of(c, b, it.keys, it.rows));
     }
     arena_free(&a);
 }
 
-START_TEST(rows_see_the_keys_that_the_rules_admit)
+START_TEST(no_array_leads_outside_a_tensor)
 {
-    check_case((size_t)_i, false);
+    check_inside(&NONSENSE[_i], false);
 }
 END_TEST
 
 /* Buffers without guard zones, for drivers that watch bounds. */
 START_TEST(nothing_beyond_the_ends_is_touched)
 {
-    check_case((size_t)_i, true);
+    const size_t n = (size_t)_i;
+    check_inside(
+        n < COUNT(SENSIBLE) ? &SENSIBLE[n] : &NONSENSE[n - COUNT(SENSIBLE)],
+        true);
 }
 END_TEST
 
 int main(void)
 {
-    TCase *rules = tcase_create("rules");
-    tcase_add_unchecked_fixture(rules, open_probe, close_probe);
-    tcase_set_timeout(rules, 300);
+    TCase *table = tcase_create("table");
+    tcase_add_unchecked_fixture(table, opencl_open, opencl_close);
+    tcase_set_timeout(table, 300);
     tcase_add_loop_test(
-        rules, rows_see_the_keys_that_the_rules_admit, 0, (int)COUNT(CASES));
+        table, the_table_has_what_the_arrays_say, 0, (int)COUNT(SENSIBLE));
+    tcase_add_loop_test(
+        table, no_array_leads_outside_a_tensor, 0, (int)COUNT(NONSENSE));
 
     TCase *tiny = tcase_create("tiny");
-    tcase_add_unchecked_fixture(tiny, open_probe, close_probe);
+    tcase_add_unchecked_fixture(tiny, opencl_open, opencl_close);
     tcase_set_timeout(tiny, 300);
-    tcase_add_loop_test(
-        tiny, nothing_beyond_the_ends_is_touched, 0, (int)COUNT(CASES));
+    tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0,
+        (int)(COUNT(SENSIBLE) + COUNT(NONSENSE)));
 
-    Suite *suite = suite_create("kernels_visible");
-    suite_add_tcase(suite, rules);
+    Suite *suite = suite_create("kernels_items");
+    suite_add_tcase(suite, table);
     suite_add_tcase(suite, tiny);
     return suite_main(suite, 1);
 }
