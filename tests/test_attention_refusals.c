@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_attention_refusals.c - descriptors that are wrong, or ask for what no
- * kernel does yet: refused by supported, plan and the host call alike, with the
- * field's name, and with the outputs untouched.
+ * test_attention_refusals.c - descriptors that are wrong: refused by supported,
+ * plan and the host call alike, with the field's name, and with the outputs
+ * untouched; and each option, which is not.
  */
 #include <math.h>
 #include <stddef.h>
@@ -126,34 +126,39 @@ static const struct {
     {"a kernel that is not there", "no_such_row", CLATTN_INVALID,
         {SET_TEXT(kernel, "no_such_row")}},
     {"everything switched off", "no kernel", CLATTN_UNSUPPORTED,
-        {SET_TEXT(disable, "materialised")}},
-    {"f16", "dtype", CLATTN_UNSUPPORTED, {SET_INT(dtype, CLATTN_F16)}},
-    {"bf16", "dtype", CLATTN_UNSUPPORTED, {SET_INT(dtype, CLATTN_BF16)}},
-    {"v in f16", "v has dtype", CLATTN_UNSUPPORTED,
-        {SET_INT(v.dtype, CLATTN_F16)}},
-    {"out in bf16", "out has dtype", CLATTN_UNSUPPORTED,
-        {SET_INT(out.dtype, CLATTN_BF16)}},
-    {"a softcap", "softcap", CLATTN_UNSUPPORTED, {SET_FLOAT(softcap, 30)}},
-    {"dropout", "dropout_p", CLATTN_UNSUPPORTED, {SET_FLOAT(dropout_p, 0.5f)}},
-    {"a left window", "window_left", CLATTN_UNSUPPORTED,
+        {SET_TEXT(disable, "fused,materialised")}},
+};
+
+/* Every option of the descriptor. */
+static const struct {
+    const char *about;
+    change change[2];
+} BUILT[] = {
+    {"f16", {SET_INT(dtype, CLATTN_F16)}},
+    {"bf16", {SET_INT(dtype, CLATTN_BF16)}},
+    {"v in f16", {SET_INT(v.dtype, CLATTN_F16)}},
+    {"out in bf16", {SET_INT(out.dtype, CLATTN_BF16)}},
+    {"weights of f16 rounded before they multiply v",
+        {SET_INT(dtype, CLATTN_F16),
+            SET_INT(precision, CLATTN_PRECISION_STORAGE)}},
+    {"a softcap", {SET_FLOAT(softcap, 30)}},
+    {"dropout", {SET_FLOAT(dropout_p, 0.5f)}},
+    {"dropout of everything", {SET_FLOAT(dropout_p, 1)}},
+    {"a left window",
         {SET_INT(window_left, 2), SET_INT(diagonal, CLATTN_TOP_LEFT)}},
-    {"a right window", "window_right", CLATTN_UNSUPPORTED,
+    {"a right window",
         {SET_INT(window_right, 2), SET_INT(diagonal, CLATTN_TOP_LEFT)}},
-    {"ALiBi", "alibi_slopes", CLATTN_UNSUPPORTED,
-        {SET_SLOPES, SET_INT(diagonal, CLATTN_TOP_LEFT)}},
-    {"a sink", "SINKS", CLATTN_UNSUPPORTED, {SET_INT(flags, CLATTN_SINKS)}},
-    {"query lengths", "QUERY_LENGTHS", CLATTN_UNSUPPORTED,
-        {SET_INT(flags, CLATTN_QUERY_LENGTHS)}},
-    {"query starts", "QUERY_STARTS", CLATTN_UNSUPPORTED,
+    {"ALiBi", {SET_SLOPES, SET_INT(diagonal, CLATTN_TOP_LEFT)}},
+    {"sinks", {SET_INT(flags, CLATTN_SINKS)}},
+    {"query lengths", {SET_INT(flags, CLATTN_QUERY_LENGTHS)}},
+    {"query starts",
         {SET_INT(flags, CLATTN_QUERY_STARTS), SET_SIZE(q_rows, 6)}},
-    {"key starts", "KEY_STARTS", CLATTN_UNSUPPORTED,
-        {SET_INT(flags, CLATTN_KEY_STARTS), SET_SIZE(k_rows, 6)}},
-    {"final scores", "RETURN_SCORES", CLATTN_UNSUPPORTED,
-        {SET_INT(flags, CLATTN_RETURN_SCORES)}},
-    {"scaled scores", "RETURN_SCALED", CLATTN_UNSUPPORTED,
-        {SET_INT(flags, CLATTN_RETURN_SCALED)}},
-    {"capped scores", "RETURN_CAPPED", CLATTN_UNSUPPORTED,
-        {SET_INT(flags, CLATTN_RETURN_CAPPED)}},
+    {"key starts", {SET_INT(flags, CLATTN_KEY_STARTS), SET_SIZE(k_rows, 6)}},
+    {"final scores", {SET_INT(flags, CLATTN_RETURN_SCORES)}},
+    {"scaled scores", {SET_INT(flags, CLATTN_RETURN_SCALED)}},
+    {"capped scores", {SET_INT(flags, CLATTN_RETURN_CAPPED)}},
+    {"weights and LSE",
+        {SET_INT(flags, CLATTN_RETURN_WEIGHTS | CLATTN_RETURN_LSE)}},
 };
 
 static void apply(const change *c, clattn_attention *problem)
@@ -223,15 +228,32 @@ START_TEST(what_is_refused_is_named_and_writes_nothing)
 }
 END_TEST
 
+START_TEST(each_option_is_built)
+{
+    clattn_error error;
+    attention_trial trial;
+    ck_assert(attention_trial_create(&trial, &RIGHT));
+    for (size_t n = 0; n < 2; ++n)
+        apply(&BUILT[_i].change[n], &trial.problem);
+    ck_assert_msg(clattn_attention_supported(
+                      opencl_get()->ctx, &trial.problem, &error) == CLATTN_OK,
+        "%s: %s", BUILT[_i].about, error.message);
+    attention_trial_destroy(&trial);
+}
+END_TEST
+
 /* All of a mask at once: two fields do not make one. */
-START_TEST(masks_of_all_dtypes_are_refused_by_name)
+START_TEST(masks_of_all_dtypes_are_built_and_narrow_ones_refused)
 {
     const int32_t dtypes[] = {CLATTN_BOOL, CLATTN_F32, CLATTN_F16, CLATTN_BF16};
+    clattn_error error;
     attention_trial trial;
     ck_assert(attention_trial_create(&trial, &RIGHT));
     trial.problem.mask =
         (clattn_mask){.size = {1, 1, 3, 5}, .dtype = dtypes[_i]};
-    check_refused(&trial, CLATTN_UNSUPPORTED, "mask", "a mask");
+    ck_assert_msg(clattn_attention_supported(
+                      opencl_get()->ctx, &trial.problem, &error) == CLATTN_OK,
+        "%s", error.message);
     trial.problem.mask.size[3] = 4; /* narrower than Lk */
     check_refused(&trial, CLATTN_INVALID, "mask", "a narrow mask");
     attention_trial_destroy(&trial);
@@ -299,7 +321,9 @@ int main(void)
     tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
     tcase_add_loop_test(t, what_is_refused_is_named_and_writes_nothing, 0,
         (int)COUNT(REFUSALS));
-    tcase_add_loop_test(t, masks_of_all_dtypes_are_refused_by_name, 0, 4);
+    tcase_add_loop_test(t, each_option_is_built, 0, (int)COUNT(BUILT));
+    tcase_add_loop_test(
+        t, masks_of_all_dtypes_are_built_and_narrow_ones_refused, 0, 4);
     tcase_add_test(t, a_field_of_a_later_version_is_refused_unless_zero);
     tcase_add_test(t, null_is_refused_where_the_header_does_not_allow_it);
 

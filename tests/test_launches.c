@@ -74,43 +74,80 @@ END_TEST
 
 /* ---- Blocks of scores ---------------------------------------------------- */
 
-/* With the weights returned all scores exist at once; without, in blocks: of
-   whole heads, or of some rows of one. */
-static const attention_case BLOCKS[] = {
-    {"blocks of heads", {2, 3, 1, 1100, 1300, 9, 9}, .causal = 1,
-        .diagonal = CLATTN_BOTTOM_RIGHT, .key_lengths = true,
-        .layout = LAYOUT_BLHD},
-    {"blocks of rows", {1, 1, 1, 3000, 4001, 9, 9}, .causal = 1,
-        .diagonal = CLATTN_TOP_LEFT},
+/* More scores than exist at once: in blocks of whole heads, or of some rows of
+   one.  Strides are given, so that a part is a problem of its own. */
+static const struct {
+    attention_case of;
+    size_t b, first, rows; /* the part: in a later block, and in one block */
+} BLOCKS[] = {
+    {{"blocks of heads", {2, 3, 1, 1100, 1300, 9, 9}, .causal = 1,
+         .diagonal = CLATTN_TOP_LEFT, .key_lengths = true,
+         .layout = LAYOUT_PADDED, .returns = CLATTN_RETURN_LSE},
+        1, 200, 900},
+    {{"blocks of rows", {1, 1, 1, 3000, 4001, 9, 9}, .causal = 1,
+         .diagonal = CLATTN_TOP_LEFT, .layout = LAYOUT_PADDED,
+         .returns = CLATTN_RETURN_LSE},
+        0, 2100, 900},
 };
+
+static size_t part_of(const clattn_tensor *t, size_t b, size_t first)
+{
+    return b * t->batch + first * t->row;
+}
+
+/* Rows [first, first + rows) of item b, into their places. */
+static void run_part(
+    attention_trial *trial, size_t b, size_t first, size_t rows)
+{
+    clattn_error error;
+    clattn_attention p = trial->problem;
+    clattn_attention_args args = attention_trial_args(trial, NULL);
+    args.q.offset += part_of(&p.q, b, first);
+    args.k.offset += part_of(&p.k, b, 0);
+    args.v.offset += part_of(&p.v, b, 0);
+    args.out.offset += part_of(&p.out, b, first);
+    args.lse.offset += part_of(&p.lse, b, first);
+    args.key_lengths.offset += args.key_lengths.host ? b : 0;
+    p.B = 1;
+    p.Lq = rows;
+    p.diagonal = CLATTN_OFFSET;
+    p.diagonal_offset = (int32_t)first;
+    check_ok(
+        clattn_attention_host(opencl_get()->ctx, &p, &args, &error), &error);
+}
+
+static void check_in_blocks(attention_trial *trial)
+{
+    const attention_case *c = &trial->of;
+    clattn_plan *plan = NULL;
+    clattn_error error;
+    check_ok(clattn_attention_plan(
+                 &plan, opencl_get()->ctx, &trial->problem, &error),
+        &error);
+    const size_t scores = c->size.B * c->size.Hq * c->size.Lq * c->size.Lk;
+    ck_assert_msg(clattn_plan_workspace_bytes(plan) < scores * sizeof(float),
+        "%s: not in blocks: %s", c->about, clattn_plan_describe(plan));
+    clattn_plan_destroy(plan);
+}
 
 START_TEST(blocks_of_scores_change_no_bit)
 {
-    attention_case c = BLOCKS[_i];
-    clattn_plan *plan = NULL;
-    clattn_error error;
-    attention_trial blocks, whole;
-    c.returns = CLATTN_RETURN_LSE;
-    rows_create(&blocks, &c, 0);
-    c.returns |= CLATTN_RETURN_WEIGHTS;
-    rows_create(&whole, &c, 0);
-    check_ok(clattn_attention_plan(
-                 &plan, opencl_get()->ctx, &blocks.problem, &error),
-        &error);
-    const size_t scores = c.size.B * c.size.Hq * c.size.Lq * c.size.Lk;
-    ck_assert_msg(clattn_plan_workspace_bytes(plan) < scores * sizeof(float),
-        "%s: not in blocks: %s", c.about, clattn_plan_describe(plan));
-    clattn_plan_destroy(plan);
+    const attention_case *c = &BLOCKS[_i].of;
+    const size_t b = BLOCKS[_i].b, first = BLOCKS[_i].first;
+    attention_trial blocks, part;
+    rows_create(&blocks, c, 0);
+    rows_create(&part, c, 0);
+    blocks.problem.kernel = part.problem.kernel = "materialised";
+    check_in_blocks(&blocks);
     rows_run(&blocks);
-    rows_run(&whole);
-    for (size_t row = 0; row < c.size.B * c.size.Hq * c.size.Lq; ++row) {
-        const size_t b = row / c.size.Lq / c.size.Hq;
-        const size_t h = row / c.size.Lq % c.size.Hq, i = row % c.size.Lq;
-        rows_assert_bits(&blocks, &whole, SLOT_OUT, b, h, i, "in one block");
-        rows_assert_bits(&blocks, &whole, SLOT_LSE, b, h, i, "in one block");
+    run_part(&part, b, first, BLOCKS[_i].rows);
+    for (size_t at = 0; at < c->size.Hq * BLOCKS[_i].rows; ++at) {
+        const size_t h = at % c->size.Hq, i = first + at / c->size.Hq;
+        rows_assert_bits(&blocks, &part, SLOT_OUT, b, h, i, "in one block");
+        rows_assert_bits(&blocks, &part, SLOT_LSE, b, h, i, "in one block");
     }
     attention_trial_destroy(&blocks);
-    attention_trial_destroy(&whole);
+    attention_trial_destroy(&part);
 }
 END_TEST
 
@@ -159,12 +196,15 @@ static size_t run_capped(attention_trial *trial, const char *tuning)
 
 /* The caps, in multiply-adds: of scores 8192 x 8192 x 64 = 2^32 in all. */
 static const struct {
-    const char *tuning;
+    const char *tuning, *kernel;
     size_t Lq, Lk;
 } CAPS[] = {
-    {"launch_work=100000000", 8192, 8192},
-    {"launch_work=100000", 300, 500},
-    {"launch_work=1", 40, 70},
+    {"launch_work=100000000", "fused", 8192, 8192},
+    {"launch_work=100000000", "materialised", 8192, 8192},
+    {"launch_work=100000", "fused", 300, 500},
+    {"launch_work=100000", "materialised", 300, 500},
+    {"launch_work=1", "fused", 130, 70},
+    {"launch_work=1", "materialised", 130, 70},
 };
 
 START_TEST(capped_launches_are_more_and_leave_the_same_bits)
@@ -175,10 +215,11 @@ START_TEST(capped_launches_are_more_and_leave_the_same_bits)
     attention_trial free_run, capped;
     rows_create(&free_run, &c, 0);
     rows_create(&capped, &c, 0);
+    free_run.problem.kernel = capped.problem.kernel = CAPS[_i].kernel;
     const size_t few = run_capped(&free_run, NULL);
     const size_t many = run_capped(&capped, CAPS[_i].tuning);
-    ck_assert_msg(many > few, "%s: %zu launches, without a cap %zu",
-        CAPS[_i].tuning, many, few);
+    ck_assert_msg(many > few, "%s, %s: %zu launches, without a cap %zu",
+        CAPS[_i].tuning, CAPS[_i].kernel, many, few);
     rows_assert_all_bits(&free_run, &capped, CAPS[_i].tuning);
     attention_trial_destroy(&free_run);
     attention_trial_destroy(&capped);

@@ -182,6 +182,7 @@ START_TEST(kept_tensors_through_attention_give_the_layers_output)
     clattn_error error;
     clattn_attention_args inner;
     ck_assert(layer_trial_create(&trial, &c));
+    trial.attention.kernel = "materialised"; /* it may return the weights too */
     check_run(&trial, RUN_HOST, c.about);
 
     const arena *a = &trial.memory;
@@ -257,13 +258,20 @@ static void other_length(clattn_layer *layer, clattn_attention *attention)
     attention->Lk = 11;
 }
 
+static void packed(clattn_layer *layer, clattn_attention *attention)
+{
+    (void)layer;
+    attention->flags |= CLATTN_QUERY_STARTS | CLATTN_KEY_STARTS;
+    attention->q_rows = attention->k_rows = 36;
+}
+
 static void half(clattn_layer *layer, clattn_attention *attention)
 {
     (void)layer;
     attention->dtype = CLATTN_F16;
 }
 
-static void masked(clattn_layer *layer, clattn_attention *attention)
+static void capped(clattn_layer *layer, clattn_attention *attention)
 {
     (void)layer;
     attention->softcap = 3;
@@ -281,8 +289,7 @@ static const struct {
     {"out asked for twice", "CLATTN_KEEP_OUT", out_is_y, CLATTN_INVALID},
     {"y is out, but of another width", "Ey", width_of_out, CLATTN_INVALID},
     {"keys of x, but of another length", "Lk", other_length, CLATTN_INVALID},
-    {"half precision", "f16", half, CLATTN_UNSUPPORTED},
-    {"an option of attention's", "softcap", masked, CLATTN_UNSUPPORTED},
+    {"a packed batch", "QUERY_STARTS", packed, CLATTN_UNSUPPORTED},
 };
 
 START_TEST(what_is_refused_is_named)
@@ -307,6 +314,20 @@ START_TEST(what_is_refused_is_named)
 }
 END_TEST
 
+START_TEST(what_attention_does_a_layer_does)
+{
+    static spoil *const OPTIONS[] = {half, capped};
+    clattn_error error;
+    layer_trial trial;
+    ck_assert(layer_trial_create(&trial, &PADDED));
+    OPTIONS[_i](&trial.problem, &trial.attention);
+    ck_assert_msg(clattn_layer_supported(
+                      opencl_get()->ctx, &trial.problem, &error) == CLATTN_OK,
+        "%s", error.message);
+    layer_trial_destroy(&trial);
+}
+END_TEST
+
 int main(void)
 {
     TCase *layers = tcase_create("layers");
@@ -322,6 +343,7 @@ int main(void)
         layers, kept_tensors_through_attention_give_the_layers_output);
     tcase_add_loop_test(
         layers, what_is_refused_is_named, 0, (int)COUNT(REFUSALS));
+    tcase_add_loop_test(layers, what_attention_does_a_layer_does, 0, 2);
 
     Suite *suite = suite_create("layer");
     suite_add_tcase(suite, layers);

@@ -187,10 +187,8 @@ static const struct {
         CLATTN_INVALID},
     {"a kernel that is not there", "no_such_row", 5, 7, CLATTN_F32,
         CLATTN_IN_OUT, 0, "no_such_row", CLATTN_INVALID},
-    {"half precision", "f16", 5, 7, CLATTN_F16, CLATTN_IN_OUT, 0, NULL,
-        CLATTN_UNSUPPORTED},
-    {"bfloat16", "bf16", 5, 7, CLATTN_BF16, CLATTN_IN_OUT, 0, NULL,
-        CLATTN_UNSUPPORTED},
+    {"a bool", "bool", 5, 7, CLATTN_BOOL, CLATTN_IN_OUT, 0, NULL,
+        CLATTN_INVALID},
 };
 
 START_TEST(what_is_refused_is_named)
@@ -216,6 +214,18 @@ START_TEST(what_is_refused_is_named)
 }
 END_TEST
 
+START_TEST(sixteen_bits_are_supported)
+{
+    const int32_t dtypes[] = {CLATTN_F16, CLATTN_BF16};
+    clattn_error error;
+    clattn_linear problem = problem_of(3, 5, 7, CLATTN_IN_OUT);
+    problem.dtype = dtypes[_i];
+    ck_assert_msg(clattn_linear_supported(
+                      opencl_get()->ctx, &problem, &error) == CLATTN_OK,
+        "%s", error.message);
+}
+END_TEST
+
 int main(void)
 {
     TCase *sizes = tcase_create("sizes");
@@ -236,6 +246,7 @@ int main(void)
     tcase_add_unchecked_fixture(refusals, opencl_open, opencl_close);
     tcase_add_loop_test(
         refusals, what_is_refused_is_named, 0, (int)COUNT(REFUSALS));
+    tcase_add_loop_test(refusals, sixteen_bits_are_supported, 0, 2);
 
     Suite *suite = suite_create("linear");
     suite_add_tcase(suite, sizes);
