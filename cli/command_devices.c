@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "commands.h"
+#include "json_text.h"
 #include "session.h"
 
 static const option_row ROWS[] = {
@@ -155,20 +156,6 @@ static void print_list(const device_list *list)
 }
 
 /* ---- JSON --------------------------------------------------------------- */
-
-/* Drivers may say anything; JSON is UTF-8. */
-static json_t *json_text(const char *text)
-{
-    char clean[256];
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    snprintf(clean, sizeof clean, "%s", text);
-    for (char *at = clean; *at; at++)
-        if ((unsigned char)*at > 0x7e)
-            *at = '?';
-    return json_string(clean);
-}
 
 static json_t *json_number(uint64_t number)
 {

@@ -14,6 +14,7 @@ const command *const COMMANDS[] = {
     &COMMAND_RUN,
     &COMMAND_ATTEND,
     &COMMAND_MAP,
+    &COMMAND_BENCH,
     NULL,
 };
 

@@ -11,6 +11,7 @@ extern const command COMMAND_DEVICES;
 extern const command COMMAND_RUN;
 extern const command COMMAND_ATTEND;
 extern const command COMMAND_MAP;
+extern const command COMMAND_BENCH;
 
 /* All of them; the last is NULL. */
 extern const command *const COMMANDS[];

@@ -23,6 +23,7 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_EXPLAIN] = "--explain",
     [OPTION_HEAD] = "--head",
     [OPTION_HEADS] = "--heads",
+    [OPTION_HEADS_KV] = "--heads-kv",
     [OPTION_HELP] = "--help",
     [OPTION_INPUT] = "--input",
     [OPTION_JSON] = "--json",
@@ -31,6 +32,7 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_LAYER] = "--layer",
     [OPTION_LAYOUT] = "--layout",
     [OPTION_LENGTHS] = "--lengths",
+    [OPTION_LENGTHS_HALF] = "--lengths-half",
     [OPTION_LSE] = "--lse",
     [OPTION_MASK] = "--mask",
     [OPTION_MODEL] = "--model",
@@ -49,11 +51,13 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_SCALE] = "--scale",
     [OPTION_SCORES] = "--scores",
     [OPTION_SEED] = "--seed",
+    [OPTION_SHAPE] = "--shape",
     [OPTION_SHOW] = "--show",
     [OPTION_SINKS] = "--sinks",
     [OPTION_SOFTCAP] = "--softcap",
     [OPTION_STAGE] = "--stage",
     [OPTION_STEPS] = "--steps",
+    [OPTION_SUITE] = "--suite",
     [OPTION_TOKENS] = "--tokens",
     [OPTION_TOLERANCE] = "--tolerance",
     [OPTION_VALUE] = "--value",
@@ -169,7 +173,9 @@ static bool take_option(
     if (!row)
         return fail_unknown(text, size, given->command, f);
     const char *name = NAMES[row->id];
-    if (given->value[row->id])
+    const option_id *again = given->command->repeats;
+    const bool repeats = again && *again == row->id;
+    if (given->value[row->id] && !repeats)
         return fail(f, "%s is given twice", name);
     if (!row->value && value)
         return fail(f, "%s takes no value, but %s was given", name, value);
@@ -180,6 +186,11 @@ static bool take_option(
         ++*at;
     }
     given->value[row->id] = value ? value : "";
+    if (!repeats)
+        return true;
+    if (given->repeats == OPTIONS_REPEATS)
+        return fail(f, "%s is given more than %d times", name, OPTIONS_REPEATS);
+    given->repeated[given->repeats++] = value;
     return true;
 }
 

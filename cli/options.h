@@ -28,6 +28,7 @@ typedef enum option_id {
     OPTION_EXPLAIN,
     OPTION_HEAD,
     OPTION_HEADS,
+    OPTION_HEADS_KV,
     OPTION_HELP,
     OPTION_INPUT,
     OPTION_JSON,
@@ -36,6 +37,7 @@ typedef enum option_id {
     OPTION_LAYER,
     OPTION_LAYOUT,
     OPTION_LENGTHS,
+    OPTION_LENGTHS_HALF,
     OPTION_LSE,
     OPTION_MASK,
     OPTION_MODEL,
@@ -54,11 +56,13 @@ typedef enum option_id {
     OPTION_SCALE,
     OPTION_SCORES,
     OPTION_SEED,
+    OPTION_SHAPE,
     OPTION_SHOW,
     OPTION_SINKS,
     OPTION_SOFTCAP,
     OPTION_STAGE,
     OPTION_STEPS,
+    OPTION_SUITE,
     OPTION_TOKENS,
     OPTION_TOLERANCE,
     OPTION_VALUE,
@@ -89,15 +93,24 @@ typedef struct command {
     const char *operand; /* the one argument that is no option; NULL: none */
     const option_row *rows;
     size_t row_count;
+    const option_id *repeats; /* the one option that may be given several
+                                 times; NULL: none may */
     /* Anything but EXIT_DONE leaves its sentence in *f. */
     exit_code (*run)(const options *given, failure *f);
 } command;
+
+enum {
+    OPTIONS_REPEATS = 32
+};
 
 /* The arguments of one call: texts of argv. */
 struct options {
     const command *command;
     const char *operand;
-    const char *value[OPTION_COUNT]; /* "" for a flag; NULL: not given */
+    const char *value[OPTION_COUNT];       /* "" for a flag; NULL: not given */
+    const char *repeated[OPTIONS_REPEATS]; /* all values of the option that may
+                                              be given several times */
+    size_t repeats;
 };
 
 /* "--model" */

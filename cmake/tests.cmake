@@ -21,6 +21,5 @@ if(build_tests)
     message(FATAL_ERROR "CLATTN_BUILD_TESTS needs CLATTN_BUILD_CLI: the tests"
       " run the program")
   endif()
-  add_subdirectory(cases)
   add_subdirectory(tests)
 endif()

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench_case.c - counting operations.
+ */
+#include "bench_case.h"
+
+enum {
+    SHORTEST_ITEM = 16
+};
+
+int32_t bench_item_rows(const bench_case *c, size_t b)
+{
+    const size_t steps = c->B > 1 ? c->B - 1 : 1;
+    const size_t range = c->L > SHORTEST_ITEM ? c->L - SHORTEST_ITEM : 0;
+    /* 0, steps, 1, steps - 1, ... */
+    const size_t step = b % 2 ? steps - b / 2 : b / 2;
+    return (int32_t)(c->L - range + range * step / steps);
+}
+
+/* Keys that row i of `rows` meets, of `keys`; rows stand on their own key. */
+static size_t keys_met(const bench_case *c, size_t i, size_t keys)
+{
+    size_t low = 0;
+    size_t high = keys;
+    if (c->causal && high > i + 1)
+        high = i + 1;
+    if (c->has_window && c->window_left >= 0 && i > (size_t)c->window_left)
+        low = i - (size_t)c->window_left;
+    if (c->has_window && c->window_right >= 0 &&
+        high > i + (size_t)c->window_right + 1)
+        high = i + (size_t)c->window_right + 1;
+    return high > low ? high - low : 0;
+}
+
+/* Of one item with one head. */
+static double pairs(const bench_case *c, size_t rows, size_t keys)
+{
+    double met = 0.0;
+    const bool plain = !c->has_window && keys == rows;
+    if (plain || (!c->causal && !c->has_window))
+        return (double)rows * (double)keys * (c->causal ? 0.5 : 1.0);
+    for (size_t i = 0; i < rows; i++)
+        met += (double)keys_met(c, i, keys);
+    return met;
+}
+
+double bench_operations(const bench_case *c)
+{
+    double met = 0.0;
+    if (c->kind == BENCH_MATMUL)
+        return 2.0 * (double)c->L * (double)c->D * (double)c->D;
+    if (!c->ragged)
+        met = (double)c->B * pairs(c, c->L, c->lengths_half ? c->L / 2 : c->L);
+    for (size_t b = 0; c->ragged && b < c->B; b++) {
+        const size_t rows = (size_t)bench_item_rows(c, b);
+        met += pairs(c, rows, rows);
+    }
+    return 4.0 * (double)c->H * met * (double)c->D;
+}
+
+size_t bench_group(const bench_case *cases, size_t count)
+{
+    size_t size = 1;
+    while (size < count && cases[size].base)
+        size++;
+    return size;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * samples.h - which measured times count, and the figure that they give.
+ *
+ * A machine that is shared is not always whole.  So each time stands between
+ * two probes of the device's peak, and counts only if both are within 10 % of
+ * the best probe of the run: then all cores were there, before and after.
+ */
+#ifndef CLATTN_BENCH_SAMPLES_H
+#define CLATTN_BENCH_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SAMPLES_NEEDED = 7, /* with fewer a figure is noise */
+    SAMPLES_MAX = 200
+};
+
+typedef struct sample {
+    double ms;
+    double before, after; /* probes, in GFLOP/s */
+} sample;
+
+typedef struct samples {
+    sample at[SAMPLES_MAX];
+    size_t count;
+} samples;
+
+typedef struct figure {
+    size_t counted;   /* samples that count */
+    bool noisy;       /* too few of them */
+    double ms_median; /* of those that count; of all if none does */
+    double ms_min;    /* likewise */
+} figure;
+
+/* One more; the last place is taken again and again once all are full. */
+void samples_add(samples *s, sample one);
+
+/* How many count beside the best probe known by now. */
+size_t samples_counted(const samples *s, double best);
+
+figure samples_figure(const samples *s, double best);
+
+/* Sorts the values; the mean of the middle two if count is even, 0 of none. */
+double median_of(double *value, size_t count);
+
+#endif
