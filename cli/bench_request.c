@@ -136,12 +136,10 @@ static bool read_suite(bench_request *r, const options *given, failure *f)
     static const option_id OTHERS[] = {OPTION_SHAPE, OPTION_CAUSAL,
         OPTION_DTYPE, OPTION_MASK, OPTION_WINDOW, OPTION_HEADS_KV,
         OPTION_LENGTHS_HALF, OPTION_KERNEL};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        if (given->value[OTHERS[i]])
-            return fail(f,
-                "--suite measures a table of its own cases, so %s has no "
-                "place beside it",
-                option_name(OTHERS[i]));
+    if (!options_exclude(given, OPTION_SUITE, OTHERS,
+            sizeof OTHERS / sizeof OTHERS[0],
+            "have no place together: the suite is a table of its own cases", f))
+        return false;
     r->cases = SPEED_TABLE;
     r->count = N_SPEED_TABLE;
     return true;
