@@ -96,19 +96,19 @@ static clattn_status take_sample(
         status = peak_probe(&run->probe, run->queue, error);
     one.after = run->probe.last;
     if (status == CLATTN_OK)
-        samples_add(taken, one);
+        samples_add(taken, one, run->probe.best);
     return status;
 }
 
 static bool wants_more(
     const bench_run *run, const samples *taken, double elapsed_ms)
 {
-    if (taken->count < SAMPLES_NEEDED)
+    const size_t counted = samples_counted(taken, run->probe.best);
+    if (taken->tried < SAMPLES_NEEDED)
         return true;
-    if (taken->count == SAMPLES_MAX || elapsed_ms > MOST_MS)
+    if (counted == SAMPLES_MAX || elapsed_ms > MOST_MS)
         return false;
-    return elapsed_ms < LEAST_MS ||
-           samples_counted(taken, run->probe.best) < SAMPLES_NEEDED;
+    return elapsed_ms < LEAST_MS || counted < SAMPLES_NEEDED;
 }
 
 static clattn_status sample_group(bench_run *run, workload *const *work,
@@ -149,7 +149,7 @@ static clattn_status measure_group(
         if (progress)
             progress->tell(progress->to, first + i, run->report->count,
                 run->cases[first + i].name);
-        run->report->result[first + i].taken.count = 0;
+        run->report->result[first + i].taken = (samples){.count = 0};
         TRY(prepare(run, &work[i], first + i, error));
     }
     TRY(sample_group(run, work, first, size, error));

@@ -14,7 +14,7 @@
 
 enum {
     SAMPLES_NEEDED = 7, /* with fewer a figure is noise */
-    SAMPLES_MAX = 200
+    SAMPLES_MAX = 100
 };
 
 typedef struct sample {
@@ -24,7 +24,8 @@ typedef struct sample {
 
 typedef struct samples {
     sample at[SAMPLES_MAX];
-    size_t count;
+    size_t count; /* kept */
+    size_t tried; /* added */
 } samples;
 
 typedef struct figure {
@@ -34,8 +35,10 @@ typedef struct figure {
     double ms_min;    /* likewise */
 } figure;
 
-/* One more; the last place is taken again and again once all are full. */
-void samples_add(samples *s, sample one);
+/* One more.  Once all places are full it takes that of one that does not count
+   beside the best probe known by now, as none ever will that does not yet; where
+   there is none it is dropped. */
+void samples_add(samples *s, sample one, double best);
 
 /* How many count beside the best probe known by now. */
 size_t samples_counted(const samples *s, double best);

@@ -65,7 +65,7 @@ static void print_case(FILE *to, const bench_case *cases,
             r->time.ms_min, r->gflops, 100.0 * r->share);
     if (r->taken.count && r->time.noisy)
         fprintf(to, "  noisy: %zu of %zu samples count", r->time.counted,
-            r->taken.count);
+            r->taken.tried);
     print_goal(to, cases, result, at);
     fprintf(to, "\n");
 }
@@ -122,7 +122,7 @@ static int fill_figures(json_t *o, const bench_result *r)
     failed |= json_object_set_new(
         o, "counted", json_integer((json_int_t)r->time.counted));
     failed |= json_object_set_new(
-        o, "samples", json_integer((json_int_t)r->taken.count));
+        o, "samples", json_integer((json_int_t)r->taken.tried));
     failed |=
         json_object_set_new(o, "noisy", json_boolean(timed && r->time.noisy));
     failed |= json_object_set_new(

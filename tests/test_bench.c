@@ -30,7 +30,7 @@ START_TEST(a_sample_counts_between_two_good_probes)
 {
     const struct sample_case *row = &SAMPLES[_i];
     samples s = {.count = 0};
-    samples_add(&s, (sample){1.0, row->before, row->after});
+    samples_add(&s, (sample){1.0, row->before, row->after}, 100.0);
     ck_assert_msg(samples_counted(&s, 100.0) == row->counted,
         "%s: %zu, not %zu", row->about, samples_counted(&s, 100.0),
         row->counted);
@@ -41,7 +41,7 @@ START_TEST(a_better_probe_later_makes_earlier_samples_void)
 {
     samples s = {.count = 0};
     for (int i = 0; i < SAMPLES_NEEDED; i++)
-        samples_add(&s, (sample){1.0, 100.0, 100.0});
+        samples_add(&s, (sample){1.0, 100.0, 100.0}, 100.0);
     ck_assert(!samples_figure(&s, 100.0).noisy);
     ck_assert(samples_figure(&s, 112.0).noisy);
     ck_assert_uint_eq(samples_figure(&s, 112.0).counted, 0);
@@ -53,8 +53,8 @@ START_TEST(the_figure_is_the_median_and_the_least_of_what_counts)
     static const double MS[] = {5.0, 3.0, 9.0, 4.0, 8.0, 6.0, 7.0};
     samples s = {.count = 0};
     for (size_t i = 0; i < COUNT(MS); i++) {
-        samples_add(&s, (sample){0.5, 50.0, 100.0}); /* does not count */
-        samples_add(&s, (sample){MS[i], 100.0, 100.0});
+        samples_add(&s, (sample){0.5, 50.0, 100.0}, 100.0); /* does not count */
+        samples_add(&s, (sample){MS[i], 100.0, 100.0}, 100.0);
     }
     const figure f = samples_figure(&s, 100.0);
     ck_assert_uint_eq(f.counted, COUNT(MS));
@@ -68,19 +68,31 @@ START_TEST(six_samples_are_noise)
 {
     samples s = {.count = 0};
     for (int i = 0; i < 6; i++)
-        samples_add(&s, (sample){1.0 + i, 100.0, 100.0});
+        samples_add(&s, (sample){1.0 + i, 100.0, 100.0}, 100.0);
     ck_assert(samples_figure(&s, 100.0).noisy);
     ck_assert_double_eq(samples_figure(&s, 100.0).ms_median, 3.5);
 }
 END_TEST
 
-START_TEST(no_more_samples_are_kept_than_there_is_room)
+START_TEST(a_sample_that_counts_takes_the_place_of_one_that_does_not)
 {
     samples s = {.count = 0};
-    for (int i = 0; i < SAMPLES_MAX + 5; i++)
-        samples_add(&s, (sample){1.0, 100.0, 100.0});
+    for (int i = 0; i < SAMPLES_MAX; i++)
+        samples_add(&s, (sample){1.0, i ? 100.0 : 50.0, 100.0}, 100.0);
+    for (int i = 0; i < 3; i++)
+        samples_add(&s, (sample){2.0, 100.0, 100.0}, 100.0);
     ck_assert_uint_eq(s.count, SAMPLES_MAX);
+    ck_assert_uint_eq(s.tried, SAMPLES_MAX + 3);
+    ck_assert_uint_eq(samples_counted(&s, 100.0), SAMPLES_MAX);
+    ck_assert_double_eq(s.at[0].ms, 2.0);
+}
+END_TEST
+
+START_TEST(of_no_samples_the_median_is_0)
+{
+    const samples s = {.count = 0};
     ck_assert_double_eq(median_of(NULL, 0), 0.0);
+    ck_assert_double_eq(samples_figure(&s, 100.0).ms_median, 0.0);
 }
 END_TEST
 
@@ -369,7 +381,9 @@ int main(void)
     tcase_add_test(
         counting, the_figure_is_the_median_and_the_least_of_what_counts);
     tcase_add_test(counting, six_samples_are_noise);
-    tcase_add_test(counting, no_more_samples_are_kept_than_there_is_room);
+    tcase_add_test(
+        counting, a_sample_that_counts_takes_the_place_of_one_that_does_not);
+    tcase_add_test(counting, of_no_samples_the_median_is_0);
     suite_add_tcase(suite, counting);
     TCase *operations = tcase_create("operations");
     tcase_add_loop_test(operations,
