@@ -145,6 +145,11 @@ def describe(q, k, v, out, causal=None, mask=None, scale=None, softcap=0.0,
 
     causal: TOP_LEFT or BOTTOM_RIGHT.  mask: bool (true may attend), or added to
     the scores; its sizes are those of (B, H, Lq, Lk), or 1."""
+    # The library sees pointers, not arrays: only here can they be compared.
+    if k.shape != q.shape[:1] + k.shape[1:3] + q.shape[3:] or \
+            v.shape[:3] != k.shape[:3] or out.shape != q.shape[:3] + v.shape[3:]:
+        raise ValueError(f"q {q.shape}, k {k.shape}, v {v.shape} and out "
+                         f"{out.shape} do not belong together")
     a = Attention(B=q.shape[0], Hq=q.shape[1], Hkv=k.shape[1], Lq=q.shape[2],
                   Lk=k.shape[2], D=q.shape[3], Dv=v.shape[3], q=tensor(q),
                   k=tensor(k), v=tensor(v), out=tensor(out),

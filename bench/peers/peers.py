@@ -28,12 +28,14 @@ class Clattn:
     def __init__(self, threads, spec=None):
         self.context = clattn.Context(spec)
         self.queue = opencl.Queue(self.context)
+        self.plans = []
         device = self.context.device
         self.version = clattn.version
         self.device = opencl.device_text(device, opencl.DEVICE_NAME)
         self.driver = opencl.device_text(device, opencl.DRIVER_VERSION)
 
     def _work(self, plan, args, out):
+        self.plans.append(plan)
         mem = self.queue.buffer(size=out.nbytes)
         if plan.workspace_bytes:
             args.workspace.mem = self.queue.buffer(size=plan.workspace_bytes)
@@ -70,6 +72,8 @@ class Clattn:
 
     def release(self):
         self.queue.release_buffers()
+        while self.plans:
+            self.plans.pop().close()
 
 
 class Torch:
