@@ -107,6 +107,16 @@ static bool reserve(clattn_plan *plan, size_t *at, size_t bytes)
     return true;
 }
 
+/* Of the projections: they run one after another. */
+static size_t most_panels(const clattn_plan *plan)
+{
+    size_t most = 0;
+    for (int i = 0; i < N_PROJECTIONS; ++i)
+        if (plan->project[i].p.workspace_bytes > most)
+            most = plan->project[i].p.workspace_bytes;
+    return most;
+}
+
 static clattn_status make_scratch(clattn_plan *plan, clattn_error *error)
 {
     const clattn_attention *a = &plan->attention;
@@ -123,8 +133,10 @@ static clattn_status make_scratch(clattn_plan *plan, clattn_error *error)
         if (!is_y && !is_kept(l, (enum projection)i))
             fits = fits && reserve(plan, &plan->scratch[i], bytes[i]);
     }
-    fits = fits &&
-           reserve(plan, &plan->attend_scratch, plan->attend.p.workspace_bytes);
+    fits =
+        fits &&
+        reserve(plan, &plan->attend_scratch, plan->attend.p.workspace_bytes) &&
+        reserve(plan, &plan->project_scratch, most_panels(plan));
     if (!fits || plan->workspace_bytes > plan->ctx->limits.max_buffer_bytes)
         return error_set(error, CLATTN_UNSUPPORTED,
             "q, k, v and out need %zu bytes of workspace, the device's "
@@ -263,6 +275,7 @@ static clattn_status chain_inputs(
             .b = call_region(c, WEIGHTS[i]),
             .bias = call_region(c, BIASES[i]),
             .c = at[i],
+            .workspace = call_scratch(c, plan->project_scratch, sizeof(float)),
         };
         TRY(chain_matmul(&c->chain, &plan->project[i], plan->ctx, &plan->job[i],
             &regions, error));
@@ -296,6 +309,7 @@ clattn_status layer_chain(call *c, clattn_error *error)
             .b = call_region(c, "w_o"),
             .bias = call_region(c, "b_o"),
             .c = call_region(c, "y"),
+            .workspace = call_scratch(c, plan->project_scratch, sizeof(float)),
         };
         TRY(chain_matmul(&c->chain, &plan->project[PROJECT_OUT], plan->ctx,
             &plan->job[PROJECT_OUT], &output, error));

@@ -42,6 +42,7 @@ clattn_status clattn_linear_plan(clattn_plan **out, clattn_context *ctx,
     plan->job[0] = linear_job(&plan->linear);
     TRY(choose_matmul(&plan->project[0], ctx, &plan->job[0],
         plan->linear.kernel, plan->linear.disable, true, error));
+    plan->workspace_bytes = plan->project[0].p.workspace_bytes;
     planned_describe(plan, "linear", &plan->project[0]);
     planned_forget_pointers(plan);
     context_log(ctx, "%s", plan->text);
@@ -61,6 +62,7 @@ clattn_status linear_chain(call *c, clattn_error *error)
         .b = call_region(c, "w"),
         .bias = call_region(c, "b"),
         .c = call_region(c, "y"),
+        .workspace = call_scratch(c, 0, sizeof(float)),
     };
     return chain_matmul(&c->chain, &plan->project[0], plan->ctx, &plan->job[0],
         &regions, error);

@@ -17,12 +17,14 @@
 #define TILED         propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
 #define LANES         propose_lanes, walk_lanes, NULL, NULL
 #define WEIGHTS_LANES propose_weights_lanes, walk_weights_lanes, NULL, NULL
+#define PANEL         NULL, NULL, propose_matmul_lanes, walk_matmul_lanes
 
 const kernel_row KERNEL_ROWS[] = {
     {"lanes", "fused", LANES, 0, 1},
     {"lanes_weights", "materialised", WEIGHTS_LANES, 0, 1},
     {"items64", "fused", LANES, 0, 64},
     {"items16", "fused", LANES, 0, 16},
+    {"matmul_lanes", "materialised", PANEL, 0, 1},
     {"tiled16", "materialised", TILED, 16, 64},
     {"tiled8", "materialised", TILED, 8, 64},
     {"tiled4", "materialised", TILED, 4, 16},
@@ -186,11 +188,24 @@ static clattn_status check_attention(
     return check_heads(a->B, a->Hq, "Hq", error);
 }
 
+/* Beyond this a call would queue for minutes before any work is done, and
+   counting alone would take seconds. */
+#define MAX_LAUNCHES ((size_t)4000000)
+
 static clattn_status count_launch(void *state, const launch *l)
 {
     (void)l;
-    ++*(size_t *)state;
-    return CLATTN_OK;
+    size_t *count = state;
+    return ++*count <= MAX_LAUNCHES ? CLATTN_OK : CLATTN_UNSUPPORTED;
+}
+
+static bool launches_fit(
+    declined_rows *declined, const kernel_row *row, size_t launches)
+{
+    if (launches <= MAX_LAUNCHES)
+        return true;
+    decline(declined, row, "takes more than %zu launches", MAX_LAUNCHES);
+    return false;
 }
 
 static bool is_empty(const clattn_attention *a)
@@ -226,7 +241,7 @@ static bool propose(proposal *p, declined_rows *declined, const kernel_row *row,
         plan_need(p, "items", 1, "%s", "");
     p->workspace_bytes += items_bytes(a);
     plan_walk_attention(p, a, limits, &nowhere, count_launch, &p->launches);
-    return true;
+    return launches_fit(declined, row, p->launches);
 }
 
 clattn_status plan_attention(proposal *p, const clattn_attention *attention,
@@ -278,7 +293,7 @@ static bool propose_product(proposal *p, declined_rows *declined,
     if (!row->propose_matmul(p, declined, row, job, limits))
         return false;
     row->walk_matmul(p, job, limits, &nowhere, count_launch, &p->launches);
-    return true;
+    return launches_fit(declined, row, p->launches);
 }
 
 /* A wish for a row that does attention alone leaves the products free. */

@@ -138,7 +138,7 @@ bool group_fits(declined_rows *declined, const kernel_row *row,
 
 propose_attention propose_tiled, propose_lanes, propose_weights_lanes;
 walk_attention walk_tiled, walk_lanes, walk_weights_lanes;
-propose_matmul propose_tiled_matmul;
-walk_matmul walk_tiled_matmul;
+propose_matmul propose_tiled_matmul, propose_matmul_lanes;
+walk_matmul walk_tiled_matmul, walk_matmul_lanes;
 
 #endif

@@ -37,7 +37,8 @@ struct clattn_plan {
     choice project[N_PROJECTIONS];
     cl_mem slopes;                 /* ALiBi's, one a head; NULL: none */
     size_t scratch[N_PROJECTIONS]; /* where q, k, v, out lie in the workspace */
-    size_t attend_scratch;         /* and where the attention's own begins */
+    size_t attend_scratch;         /* where the attention's own begins */
+    size_t project_scratch;        /* and that of the projections, in turn */
 
     size_t workspace_bytes;
     char text[4000];

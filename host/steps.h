@@ -21,6 +21,7 @@ typedef struct attention_regions {
 
 typedef struct matmul_regions {
     region a, b, bias, c;
+    region workspace; /* in f32 elements */
 } matmul_regions;
 
 /* Whether items differ, so that kernels read them from a table. */

@@ -308,7 +308,7 @@ static clattn_status walk_block(const proposal *p, const clattn_attention *a,
     clattn_status status = CLATTN_OK;
     const matmul_job job = scores_job(a, p);
     const size_t table = items_bytes(a) / sizeof(float);
-    const matmul_regions product = {r->q, r->k, r->k, r->workspace};
+    const matmul_regions product = {.a = r->q, .b = r->k, .c = r->workspace};
     matmul_params scores = product_params(&job, b, &product);
     attention_params params = params_of(a, r);
 

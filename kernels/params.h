@@ -45,6 +45,22 @@ typedef struct matmul_params {
     whole has_bias;
 } matmul_params;
 
+/* The same product with b in panels: see matmul_lanes.cl and pack_lanes.cl. */
+typedef struct panels_params {
+    place a, b, c;
+    wide bias_offset, bias_head;
+    wide panels;      /* where they begin, in floats */
+    wide panels_head; /* floats from one b in panels to the next */
+    whole first[3];
+    whole M, N, K;
+    whole heads, group; /* as above */
+    whole b_heads;      /* matrices b of an item ... */
+    whole b_items;      /* ... and whether each item has its own: 0, 1 */
+    whole block_rows, block_columns; /* of c, for a group */
+    whole has_bias;
+    whole reserved;
+} panels_params;
+
 /* All that the steps of attention need, fused or one by one. */
 typedef struct attention_params {
     place q, k, v, out, lse, weights;
