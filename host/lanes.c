@@ -18,6 +18,17 @@ typedef struct shape {
     size_t VW, LS, NV, BC, MS, MO;
 } shape;
 
+static size_t scratch_bytes(const clattn_attention *a, const shape *s)
+{
+    const size_t rows = s->NV * s->VW * s->LS;
+    size_t floats = rows * (a->D + a->Dv + s->BC);
+    if (s->LS > 1 || a->k.dtype != CLATTN_F32)
+        floats += s->BC * a->D;
+    if (s->LS > 1 || a->v.dtype != CLATTN_F32)
+        floats += s->BC * a->Dv;
+    return floats * sizeof(float);
+}
+
 /*
  * Register tiles by lanes: 16 accumulators of 32 registers, or 8 of 16, hide
  * the latency of a multiply-add on two pipes; more spill.  With a band smaller
@@ -31,10 +42,11 @@ static shape cpu_shape(const clattn_attention *a, size_t lanes)
         s.MS = s.MO = 8;
     else if (lanes == 16)
         s.NV = 4;
-    if (a->D > 256 || a->Dv > 256) {
+    /* What of it lies on the stack is halved until it is safe there. */
+    while (scratch_bytes(a, &s) > STACK_BYTES && s.BC > 16)
+        s.BC /= 2;
+    while (scratch_bytes(a, &s) > STACK_BYTES && s.NV > 1)
         s.NV /= 2;
-        s.BC = 32;
-    }
     return s;
 }
 
@@ -42,17 +54,6 @@ static shape item_shape(const kernel_row *row)
 {
     return (shape){
         .VW = 1, .LS = row->items, .NV = 1, .BC = 16, .MS = 8, .MO = 8};
-}
-
-static size_t scratch_bytes(const clattn_attention *a, const shape *s)
-{
-    const size_t rows = s->NV * s->VW * s->LS;
-    size_t floats = rows * (a->D + a->Dv + s->BC);
-    if (s->LS > 1 || a->k.dtype != CLATTN_F32)
-        floats += s->BC * a->D;
-    if (s->LS > 1 || a->v.dtype != CLATTN_F32)
-        floats += s->BC * a->Dv;
-    return floats * sizeof(float);
 }
 
 /* Loop passes of a work-item that walks over all keys, rounded up. */

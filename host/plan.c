@@ -102,9 +102,20 @@ static clattn_status check_wishes(const row_wishes *wishes, clattn_error *error)
         names);
 }
 
+static bool does_attention(const kernel_row *row)
+{
+    return row->propose_attention != NULL;
+}
+
+static bool does_products(const kernel_row *row)
+{
+    return row->propose_matmul != NULL;
+}
+
 /* Decline what the caller does not want; rows beside the one asked for go
-   without a word. */
-static void apply_wishes(declined_rows *declined, const row_wishes *wishes)
+   without a word.  does_it tells whether a row does the operation at all. */
+static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
+    bool (*does_it)(const kernel_row *row), const char *operation)
 {
     const char *kernel = wished_kernel(wishes);
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i) {
@@ -113,6 +124,8 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes)
             continue;
         if (kernel && kernel[0] != '\0' && !listed(kernel, row))
             declined->row[i] = true;
+        else if (kernel && kernel[0] != '\0' && !does_it(row))
+            decline(declined, row, "does no %s", operation);
         else if (listed(wishes->disable, row) ||
                  listed(wishes->env_disable, row))
             decline(declined, row, "switched off");
@@ -251,7 +264,7 @@ clattn_status plan_attention(proposal *p, const clattn_attention *attention,
     clattn_status status = CLATTN_OK;
     TRY(check_attention(attention, error));
     TRY(check_wishes(wishes, error));
-    apply_wishes(declined, wishes);
+    apply_wishes(declined, wishes, does_attention, "attention");
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         if (!declined->row[i] && KERNEL_ROWS[i].propose_attention &&
             propose(p, declined, &KERNEL_ROWS[i], attention, limits))
@@ -322,7 +335,7 @@ clattn_status plan_matmul(proposal *p, const matmul_job *job,
     if (status != CLATTN_OK)
         return status;
     const row_wishes own = wishes_for_matmul(wishes);
-    apply_wishes(declined, &own);
+    apply_wishes(declined, &own, does_products, "products");
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         if (!declined->row[i] && KERNEL_ROWS[i].propose_matmul &&
             propose_product(p, declined, &KERNEL_ROWS[i], job, limits))

@@ -298,6 +298,7 @@ START_TEST(products_have_rows_of_their_own)
     declined_rows declined = {.text = ""};
     clattn_error error;
     const matmul_job job = job_of(PRODUCTS[_i].dtype);
+    limits.is_cpu = false;
     limits.max_group = PRODUCTS[_i].max_group;
     limits.max_iterations = PRODUCTS[_i].max_iterations;
     const clattn_status status =
@@ -309,6 +310,24 @@ START_TEST(products_have_rows_of_their_own)
         PRODUCTS[_i].about, said);
     if (status == CLATTN_OK)
         ck_assert_str_eq(p.row->name, PRODUCTS[_i].row);
+}
+END_TEST
+
+START_TEST(products_on_a_cpu_go_by_lanes_unless_they_are_not_wanted)
+{
+    const device_limits limits = planning_cpu();
+    const matmul_job job = job_of(CLATTN_F32);
+    const row_wishes none = {NULL, NULL, NULL, NULL};
+    const row_wishes off = {NULL, "matmul_lanes", NULL, NULL};
+    proposal p;
+    declined_rows declined = {.text = ""};
+    clattn_error error;
+    ck_assert_int_eq(
+        plan_matmul(&p, &job, &limits, &none, &declined, &error), CLATTN_OK);
+    ck_assert_str_eq(p.row->name, "matmul_lanes");
+    ck_assert_int_eq(
+        plan_matmul(&p, &job, &limits, &off, &declined, &error), CLATTN_OK);
+    ck_assert_str_eq(p.row->name, "tiled16");
 }
 END_TEST
 
@@ -330,6 +349,8 @@ int main(void)
         wishes, every_row_can_be_asked_for_by_its_name, 0, (int)N_KERNEL_ROWS);
     tcase_add_loop_test(
         wishes, products_have_rows_of_their_own, 0, (int)COUNT(PRODUCTS));
+    tcase_add_test(
+        wishes, products_on_a_cpu_go_by_lanes_unless_they_are_not_wanted);
 
     Suite *suite = suite_create("plan");
     suite_add_tcase(suite, rows);
