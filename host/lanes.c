@@ -193,14 +193,15 @@ static bool choose_block(proposal *p, declined_rows *declined,
 {
     const size_t bytes = block_floats(p, a) * sizeof(float);
     const size_t all = tiles(a->Lq, p->group_rows);
-    if (bytes > limits->max_buffer_bytes) {
+    const size_t space = scores_room(a, limits->max_buffer_bytes);
+    if (bytes > space) {
         decline(declined, row,
-            "scores of %zu rows take %zu bytes, the device's buffers end at "
-            "%zu",
-            p->group_rows, bytes, limits->max_buffer_bytes);
+            "scores of %zu rows take %zu bytes, the device's buffers have room "
+            "for %zu",
+            p->group_rows, bytes, space);
         return false;
     }
-    const size_t most = smaller(SCORES_BYTES, limits->max_buffer_bytes) / bytes;
+    const size_t most = smaller(SCORES_BYTES, space) / bytes;
     const size_t room = most > 0 ? most : 1;
     p->block_rows = smaller(all, room);
     p->block_heads =

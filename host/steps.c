@@ -187,6 +187,12 @@ size_t items_bytes(const clattn_attention *a)
     return has_items(a) ? (bytes + 63) / 64 * 64 : 0;
 }
 
+size_t scores_room(const clattn_attention *a, size_t max_buffer_bytes)
+{
+    const size_t table = items_bytes(a);
+    return table < max_buffer_bytes ? max_buffer_bytes - table : 0;
+}
+
 clattn_status walk_items(const clattn_attention *a, size_t kernel,
     const device_limits *limits, const attention_regions *r,
     launch_visitor *visit, void *state)

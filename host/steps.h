@@ -30,6 +30,9 @@ bool has_items(const clattn_attention *a);
 /* Bytes of the table, a multiple of 64; 0 without one. */
 size_t items_bytes(const clattn_attention *a);
 
+/* Bytes that a buffer of the device has room for beside the table. */
+size_t scores_room(const clattn_attention *a, size_t max_buffer_bytes);
+
 /* The options of kernels/rules.clh as -D, in front of a kernel's own. */
 void rules_options(char *text, size_t capacity, const clattn_attention *a);
 

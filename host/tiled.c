@@ -80,15 +80,15 @@ static bool choose_block(proposal *p, declined_rows *declined,
     p->block_heads = all_heads;
     if (a->Lk == 0 || a->Lq == 0 || all_heads == 0)
         return true;
-    if (row_bytes > limits->max_buffer_bytes) {
+    const size_t room = scores_room(a, limits->max_buffer_bytes);
+    if (row_bytes > room) {
         decline(declined, row,
-            "one row of scores takes %zu bytes, the device's buffers end at "
-            "%zu",
-            row_bytes, limits->max_buffer_bytes);
+            "one row of scores takes %zu bytes, the device's buffers have room "
+            "for %zu",
+            row_bytes, room);
         return false;
     }
-    const size_t rows =
-        smaller(SCORES_BYTES, limits->max_buffer_bytes) / row_bytes;
+    const size_t rows = smaller(SCORES_BYTES, room) / row_bytes;
     if (rows >= a->Lq) {
         p->block_heads = smaller(rows / a->Lq, all_heads);
     } else {

@@ -44,11 +44,13 @@ static void keep(attention_trial *kept, const attention_trial *trial)
 }
 
 /* Some declines supported cannot know of: the kernel as built takes smaller
-   groups than the device, and no other row may take its place. */
+   groups than the device, and no other row may take its place.  A row of
+   products alone can take no case on any device. */
 static void declined(size_t row, const clattn_error *error)
 {
     ++tally[row].declined;
-    if (strstr(error->message, "work-items") != NULL)
+    if (strstr(error->message, "work-items") != NULL ||
+        strstr(error->message, "does no attention") != NULL)
         ++tally[row].too_small;
 }
 
