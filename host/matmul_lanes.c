@@ -43,17 +43,24 @@ typedef struct cut {
     bool packed;
 } cut;
 
-/* 16 of 32 registers or 12 of 16 sum, and the rest feed them.  The scratch of a
-   work-item stays within 256 KiB of its thread's stack. */
-static tile_shape shape_of(size_t lanes)
-{
-    return lanes == 16 ? (tile_shape){.VW = 16, .NV = 2, .MR = 8, .MC = 128}
-                       : (tile_shape){.VW = lanes, .NV = 2, .MR = 6, .MC = 126};
-}
+/*
+ * 16 of 32 registers sum, or 12 of 16 where one instruction multiplies and
+ * adds, or 8; the rest feed them.  More spill, and a spill in the inner loop
+ * costs a third.  MC x NC floats of scratch, and for storage of 16 bits MC x KC
+ * more, stay within 256 KiB of a thread's stack.
+ */
+static const tile_shape SHAPES[] = {
+    {.VW = 16, .NV = 2, .MR = 8, .MC = 128},
+    {.VW = 8, .NV = 2, .MR = 6, .MC = 126},
+    {.VW = 4, .NV = 2, .MR = 4, .MC = 128},
+};
 
-static size_t lanes_of(const device_limits *limits)
+static tile_shape shape_of(const device_limits *limits)
 {
-    return limits->native_width >= 16 ? 16 : limits->native_width >= 8 ? 8 : 4;
+    size_t i = 0;
+    while (SHAPES[i].VW > limits->native_width && SHAPES[i].VW > 4)
+        ++i;
+    return SHAPES[i];
 }
 
 static size_t panel_of(const tile_shape *s)
@@ -103,7 +110,7 @@ static bool is_empty(const matmul_job *job)
 
 static cut cut_of(const matmul_job *job, const device_limits *limits)
 {
-    cut c = {.s = shape_of(lanes_of(limits))};
+    cut c = {.s = shape_of(limits)};
     if (!is_empty(job)) {
         cut_blocks(&c, job);
         cut_panels(&c, job, limits);
@@ -121,7 +128,8 @@ static size_t loop_passes(const cut *c, size_t K)
     const size_t copies = c->rows * (KC / c->s.VW + c->s.VW);
     const size_t packs = columns * KC + panels * KC;
     const size_t sums = panels * (c->rows / c->s.MR) * (KC + 1) + panels * KC;
-    return tiles(K, KC) * (copies + packs + sums) + 2 * c->rows * columns;
+    const size_t moves = 2 * c->rows * (columns + c->s.VW);
+    return tiles(K, KC) * (copies + packs + sums) + moves;
 }
 
 static bool runs_there(
@@ -135,6 +143,8 @@ static bool runs_there(
     return false;
 }
 
+/* Prefetches for whoever gets here: PoCL and Intel's driver, the ones with such
+   vectors, know clang's builtin; only panels are worth it. */
 static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
 {
     char of_b[100];
@@ -142,9 +152,10 @@ static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
         (int)job->b_dtype, job->b_rows_are_n ? "B_ROWS_N" : "B_ROWS_K", c->s.VW,
         c->s.NV, KC);
     plan_need(p, "matmul_lanes", 1,
-        "-DAT=%d -DCT=%d -DPACKED=%d %s -DMR=%zu -DMC=%zu -DNC=%d",
+        "-DAT=%d -DCT=%d -DPACKED=%d %s -DMR=%zu -DMC=%zu -DNC=%d "
+        "-DPREFETCH=%d",
         (int)job->a_dtype, (int)job->c_dtype, c->packed, of_b, c->s.MR, c->s.MC,
-        NC);
+        NC, c->packed);
     if (c->packed)
         plan_need(p, "pack_lanes", 1, "%s", of_b);
 }
@@ -233,8 +244,9 @@ static clattn_status walk_blocks(const matmul_job *job, const cut *c,
     };
     launch l = {
         .kernel = MULTIPLY,
-        .buffer = {r->c.mem, r->a.mem, r->b.mem, r->bias.mem, r->workspace.mem},
-        .n_buffers = 5,
+        .buffer = {r->c.mem, r->a.mem, c->packed ? r->workspace.mem : r->b.mem,
+            r->bias.mem},
+        .n_buffers = 4,
         .params = params,
         .params_bytes = sizeof *params,
     };

@@ -11,7 +11,7 @@
  *
  *   a       (M, K)  per item and head
  *   b       (K, N)  per item and group of heads; (N, K) in memory if B_ROWS is
- *                   N; not read if PACKED, but `panels` by pack_lanes.cl
+ *                   N; if PACKED the panels that pack_lanes.cl made of it
  *   c       (M, N)  per item and head
  *
  * Compile-time parameters                           values          default
@@ -21,8 +21,9 @@
  *   MR      rows of a tile                          1 to 14         4
  *   MC, NC  most rows and columns of a block        multiples of    MR,
  *                                                   MR, PANEL       PANEL
+ *   PREFETCH  clang's builtin for it is understood  0, 1            0
  *
- * Check with: -DAT=1 -DBT=1 -DCT=1 -DB_ROWS=B_ROWS_K -DPACKED=1 -DVW=16 -DNV=2 -DMR=8 -DMC=128 -DNC=256 -DKC=192
+ * Check with: -DAT=1 -DBT=1 -DCT=1 -DB_ROWS=B_ROWS_K -DPACKED=1 -DVW=16 -DNV=2 -DMR=8 -DMC=128 -DNC=256 -DKC=192 -DPREFETCH=1
  * Check with: -DAT=2 -DBT=3 -DCT=2 -DB_ROWS=B_ROWS_N -DPACKED=0 -DVW=8 -DNV=2
  * Check with: -DAT=3 -DBT=2 -DCT=3 -DB_ROWS=B_ROWS_K -DPACKED=1 -DVW=4
  */
@@ -41,6 +42,9 @@
 #ifndef NC
 #define NC PANEL
 #endif
+#ifndef PREFETCH
+#define PREFETCH 0
+#endif
 
 /* a is used where it lies if it is f32, else copied.  The copy's rows are
    A_ROW apart, so that they fall into different sets of a cache. */
@@ -53,18 +57,16 @@
 #endif
 #if PACKED
 #define B_SPACE __global
+typedef float b_source;
 #else
 #define B_SPACE __private
+typedef b_element b_source;
 #endif
 
 typedef ELEMENT(AT) a_element;
 typedef ELEMENT(CT) c_element;
 
 /* ---- Getting ready --------------------------------------------------------- */
-
-#if !PACKED
-DEFINE_PACK(pack, __private)
-#endif
 
 #if STAGE_A
 /* `depth` k of rows of a. */
@@ -82,23 +84,24 @@ static inline void copy_a(
 }
 #endif
 
-/* What OpenCL means by prefetch(), which PoCL 3.1 ignores. */
-#ifdef __has_builtin
-#if __has_builtin(__builtin_prefetch)
-#define PREFETCH(p) __builtin_prefetch((const void *)(size_t)(p))
+#if PACKED
+/* PoCL 3.1 ignores OpenCL's prefetch(); other drivers do not compile this. */
+#if PREFETCH
+#define PREFETCH_LINE(p) __builtin_prefetch((const void *)(size_t)(p))
+#else
+#define PREFETCH_LINE(p) (void)(p)
 #endif
-#endif
-#ifndef PREFETCH
-#define PREFETCH(p)
-#endif
-#define CACHE_LINE 16 /* floats */
+#define LINE 16 /* floats of a cache line */
 
 /* A prefetch reads nothing: it may go past the end. */
 static inline void fetch(__global const float *p, int count)
 {
-    for (int i = 0; i < count; i += CACHE_LINE)
-        PREFETCH(p + i);
+    for (int i = 0; i < count; i += LINE)
+        PREFETCH_LINE(p + i);
 }
+#else
+DEFINE_PACK(pack, __private)
+#endif
 
 /* ---- Products -------------------------------------------------------------- */
 
@@ -126,7 +129,7 @@ static inline void tile(V *c, A_SPACE const float *a, long row, int last,
             const V x = (V)(row_of[m][k]);
             UNROLL
             for (int v = 0; v < NV; ++v)
-                sum[m][v] = fma(x, column[v], sum[m][v]);
+                sum[m][v] += x * column[v];
         }
     }
     UNROLL
@@ -141,12 +144,13 @@ static inline void tile(V *c, A_SPACE const float *a, long row, int last,
 /* Where row m and columns n to n + VW of a block of c lie in scratch. */
 #define AT_C(m, n) ((n) / PANEL * (MC * NV) + (m) * NV + (n) / VW % NV)
 
+/* The bias, or 0, in all that tiles will touch. */
 static inline void start_block(
     V *c, __global const b_element *bias, int rows, int columns, int has_bias)
 {
-    for (int n = 0; n < columns; n += VW) {
+    for (int n = 0; n < (columns + PANEL - 1) / PANEL * PANEL; n += VW) {
         const V x = has_bias ? load_b(bias + n, columns - n) : (V)(0.0f);
-        for (int m = 0; m < rows; ++m)
+        for (int m = 0; m < (rows + MR - 1) / MR * MR; ++m)
             c[AT_C(m, n)] = x;
     }
 }
@@ -174,9 +178,9 @@ static inline void store_block(
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void matmul_lanes(__global c_element *c, __global const a_element *restrict a,
-                  __global const b_element *restrict b,
+                  __global const b_source *restrict b,
                   __global const b_element *restrict bias,
-                  __global const float *restrict panels, const panels_params p)
+                  const panels_params p)
 {
     V c_block[MC * NC / VW];
 #if STAGE_A
@@ -198,11 +202,14 @@ void matmul_lanes(__global c_element *c, __global const a_element *restrict a,
     const int columns = min(p.block_columns, p.N - n0);
 
     a += p.a.offset + item * p.a.batch + head * p.a.head + m0 * p.a.row;
-    b += p.b.offset + item * p.b.batch + b_head * p.b.head;
     c += p.c.offset + item * p.c.batch + head * p.c.head + m0 * p.c.row + n0;
     bias += p.bias_offset + head * p.bias_head + n0;
-    panels += p.panels + (long)n0 * p.K +
-              (item * p.b_items * p.b_heads + b_head) * p.panels_head;
+#if PACKED
+    b += p.panels + (long)n0 * p.K +
+         (item * p.b_items * p.b_heads + b_head) * p.panels_head;
+#else
+    b += p.b.offset + item * p.b.batch + b_head * p.b.head;
+#endif
 
     start_block(c_block, bias, rows, columns, p.has_bias);
     for (int k = 0; k < p.K; k += KC) {
@@ -215,18 +222,18 @@ void matmul_lanes(__global c_element *c, __global const a_element *restrict a,
         for (int n = 0; n < columns; n += PANEL) {
 #if PACKED
             __global const float *b_part =
-                panels + (long)n * p.K + (long)k * PANEL;
+                b + (long)n * p.K + (long)k * PANEL;
             __global const float *next = n + PANEL < columns
                                              ? b_part + (long)p.K * PANEL
-                                             : panels + (k + KC) * (long)PANEL;
+                                             : b + (k + KC) * (long)PANEL;
+            const int share = depth * PANEL / rows;
 #else
             pack(b_part, b_at(b, p.b.row, k, n0 + n), p.b.row, depth,
                 columns - n);
 #endif
             for (int m = 0; m < rows; m += MR) {
 #if PACKED
-                fetch(next + depth * PANEL / rows * m,
-                    depth * PANEL / rows * MR);
+                fetch(next + share * m, share * min(MR, rows - m));
 #endif
                 tile(c_block + AT_C(m, n), a_part + m * a_row, a_row,
                     rows - 1 - m, b_part, depth);
