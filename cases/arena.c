@@ -4,13 +4,14 @@
  */
 #include "arena.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A quiet NaN whose low bits no computation makes. */
-static const uint32_t POISON = 0x7fc5a5a5;
+/* A quiet NaN whose low bits no computation makes, twice as f16 or bf16. */
+static const uint32_t POISON = 0x7fc57fc5;
 
 float arena_poison(void)
 {
@@ -22,6 +23,26 @@ float arena_poison(void)
 size_t arena_elements(const arena_tensor *t)
 {
     return t->size[0] * t->size[1] * t->size[2] * t->size[3];
+}
+
+/* ---- Where elements lie --------------------------------------------------- */
+
+int32_t arena_dtype(const arena_tensor *t)
+{
+    return t->dtype == 0 ? CLATTN_F32 : t->dtype;
+}
+
+static size_t element_bytes(const arena_tensor *t)
+{
+    switch (arena_dtype(t)) {
+    case CLATTN_F16:
+    case CLATTN_BF16:
+        return 2;
+    case CLATTN_BOOL:
+        return 1;
+    default:
+        return 4;
+    }
 }
 
 /* The strides with "all 0" spelled out. */
@@ -36,14 +57,27 @@ static void resolve(const arena_tensor *t, size_t stride[3])
 }
 
 /* From the first element to the last, both included. */
-static size_t span(const arena_tensor *t)
+static size_t span(const arena *a, const arena_tensor *t)
 {
     size_t stride[3];
+    size_t size[4];
+    memcpy(size, t->size, sizeof size);
+    if (t->packing != 0)
+        size[2] = a->packing[t->packing - 1].rows;
     resolve(t, stride);
-    size_t last = t->size[3] - 1;
-    for (size_t axis = 0; axis < 3; ++axis)
-        last += (t->size[axis] - 1) * stride[axis];
-    return arena_elements(t) == 0 ? 0 : last + 1;
+    size_t last = size[3] - 1;
+    for (size_t axis = 0; axis < 3; ++axis) {
+        if (size[axis] == 0)
+            return 0;
+        last += (size[axis] - 1) * stride[axis];
+    }
+    return size[3] == 0 ? 0 : last + 1;
+}
+
+/* Elements of the guard zone before the first. */
+static size_t guard(const arena_tensor *t)
+{
+    return ARENA_GUARD * sizeof(float) / element_bytes(t);
 }
 
 void arena_place(arena *a, size_t slot, arena_tensor tensor)
@@ -54,10 +88,103 @@ void arena_place(arena *a, size_t slot, arena_tensor tensor)
     a->tensor[slot] = tensor;
 
     arena_memory *memory = &a->memory[tensor.memory];
-    const size_t need = 2 * ARENA_GUARD + tensor.offset + span(&tensor);
+    const size_t elements = guard(&tensor) + tensor.offset + span(a, &tensor);
+    const size_t need =
+        ARENA_GUARD + (elements * element_bytes(&tensor) + 3) / sizeof(float);
     if (memory->count < need)
         memory->count = need;
 }
+
+bool arena_has_row(const arena *a, size_t slot, size_t b, size_t row)
+{
+    const arena_tensor *t = &a->tensor[slot];
+    return t->packing == 0 || row < a->packing[t->packing - 1].count[b];
+}
+
+size_t arena_index(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
+{
+    const arena_tensor *t = &a->tensor[slot];
+    size_t stride[3];
+    resolve(t, stride);
+    const size_t first =
+        t->packing == 0 ? 0 : a->packing[t->packing - 1].first[b];
+    return guard(t) + t->offset + b * stride[0] + h * stride[1] +
+           (first + row) * stride[2] + column;
+}
+
+static unsigned char *bytes_at(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
+{
+    const arena_tensor *t = &a->tensor[slot];
+    return (unsigned char *)a->memory[t->memory].data +
+           arena_index(a, slot, b, h, row, column) * element_bytes(t);
+}
+
+float *arena_at(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
+{
+    const arena_tensor *t = &a->tensor[slot];
+    assert(element_bytes(t) == sizeof(float));
+    return a->memory[t->memory].data + arena_index(a, slot, b, h, row, column);
+}
+
+/* ---- Values --------------------------------------------------------------- */
+
+static void load(
+    double *to, const arena_tensor *t, const unsigned char *from, size_t count)
+{
+    if (arena_dtype(t) == CLATTN_BOOL)
+        for (size_t i = 0; i < count; ++i)
+            to[i] = from[i];
+    else
+        clattn_convert(to, CLATTN_F64, from, arena_dtype(t), count, NULL);
+}
+
+double arena_get(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
+{
+    double value = 0;
+    load(&value, &a->tensor[slot], bytes_at(a, slot, b, h, row, column), 1);
+    return value;
+}
+
+void arena_set(const arena *a, size_t slot, size_t b, size_t h, size_t row,
+    size_t column, double value)
+{
+    unsigned char *at = bytes_at(a, slot, b, h, row, column);
+    const int32_t dtype = arena_dtype(&a->tensor[slot]);
+    if (dtype == CLATTN_BOOL)
+        *at = (unsigned char)value;
+    else
+        clattn_convert(at, dtype, &value, CLATTN_F64, 1, NULL);
+}
+
+bool arena_is_poison(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
+{
+    return memcmp(bytes_at(a, slot, b, h, row, column), &POISON,
+               element_bytes(&a->tensor[slot])) == 0;
+}
+
+double *arena_dense(const arena *a, size_t slot)
+{
+    const arena_tensor *t = &a->tensor[slot];
+    const size_t count = arena_elements(t), columns = t->size[3];
+    double *dense = calloc(count + 1, sizeof *dense);
+    if (dense == NULL || count == 0)
+        return dense;
+    for (size_t i = 0; i < count / columns; ++i) {
+        const size_t row = i % t->size[2], bh = i / t->size[2];
+        const size_t b = bh / t->size[1];
+        if (arena_has_row(a, slot, b, row))
+            load(dense + i * columns, t,
+                bytes_at(a, slot, b, bh % t->size[1], row, 0), columns);
+    }
+    return dense;
+}
+
+/* ---- Memories ------------------------------------------------------------- */
 
 bool arena_allocate(arena *a)
 {
@@ -82,22 +209,6 @@ void arena_free(arena *a)
     *a = (arena){.memories = 0};
 }
 
-static size_t index_of(const arena_tensor *t, const size_t stride[3], size_t b,
-    size_t h, size_t row, size_t column)
-{
-    return ARENA_GUARD + t->offset + b * stride[0] + h * stride[1] +
-           row * stride[2] + column;
-}
-
-float *arena_at(
-    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column)
-{
-    const arena_tensor *t = &a->tensor[slot];
-    size_t stride[3];
-    resolve(t, stride);
-    return a->memory[t->memory].data + index_of(t, stride, b, h, row, column);
-}
-
 void arena_remember(arena *a)
 {
     for (size_t m = 0; m < a->memories; ++m)
@@ -112,16 +223,20 @@ void arena_restore(arena *a)
             a->memory[m].count * sizeof(float));
 }
 
-/* Mark the elements of one output in a map of its memory. */
-static void mark(const arena_tensor *t, unsigned char *owned)
+/* ---- Guard zones ---------------------------------------------------------- */
+
+/* Mark the bytes of one output in a map of its memory. */
+static void mark(const arena *a, size_t slot, unsigned char *owned)
 {
-    size_t stride[3];
-    resolve(t, stride);
-    for (size_t b = 0; b < t->size[0]; ++b)
-        for (size_t h = 0; h < t->size[1]; ++h)
-            for (size_t row = 0; row < t->size[2]; ++row)
-                memset(
-                    owned + index_of(t, stride, b, h, row, 0), 1, t->size[3]);
+    const arena_tensor *t = &a->tensor[slot];
+    const size_t bytes = element_bytes(t);
+    for (size_t i = 0; i < t->size[0] * t->size[1] * t->size[2]; ++i) {
+        const size_t row = i % t->size[2], bh = i / t->size[2];
+        const size_t b = bh / t->size[1], h = bh % t->size[1];
+        if (arena_has_row(a, slot, b, row))
+            memset(owned + arena_index(a, slot, b, h, row, 0) * bytes, 1,
+                t->size[3] * bytes);
+    }
 }
 
 /* Which tensor lives in a memory, for messages. */
@@ -137,14 +252,15 @@ static bool memory_unharmed(
     const arena *a, size_t m, const unsigned char *owned, char *text)
 {
     const arena_memory *memory = &a->memory[m];
-    for (size_t i = 0; i < memory->count; ++i)
-        if (!owned[i] &&
-            memcmp(memory->data + i, memory->before + i, sizeof(float)) != 0) {
+    const unsigned char *now = (const unsigned char *)memory->data;
+    const unsigned char *before = (const unsigned char *)memory->before;
+    const size_t bytes = memory->count * sizeof(float);
+    for (size_t i = 0; i < bytes; ++i)
+        if (!owned[i] && now[i] != before[i]) {
             snprintf(text, ARENA_TEXT,
-                "element %zu of %zu in the memory of %s (its guard zone ends "
-                "at %d) belongs to no output, but %g was written there",
-                i, memory->count, resident(a, m), ARENA_GUARD,
-                (double)memory->data[i]);
+                "byte %zu of %zu in the memory of %s (its guard zone ends at "
+                "%zu) belongs to no output, but 0x%02x was written there",
+                i, bytes, resident(a, m), ARENA_GUARD * sizeof(float), now[i]);
             return false;
         }
     return true;
@@ -154,7 +270,7 @@ bool arena_unharmed(const arena *a, char text[ARENA_TEXT])
 {
     bool unharmed = true;
     for (size_t m = 0; m < a->memories && unharmed; ++m) {
-        unsigned char *owned = calloc(a->memory[m].count, 1);
+        unsigned char *owned = calloc(a->memory[m].count, sizeof(float));
         if (owned == NULL) {
             snprintf(text, ARENA_TEXT, "no memory to check guard zones");
             return false;
@@ -162,7 +278,7 @@ bool arena_unharmed(const arena *a, char text[ARENA_TEXT])
         for (size_t slot = 0; slot < ARENA_TENSORS; ++slot) {
             const arena_tensor *t = &a->tensor[slot];
             if (t->name != NULL && t->output && t->memory == m)
-                mark(t, owned);
+                mark(a, slot, owned);
         }
         unharmed = memory_unharmed(a, m, owned, text);
         free(owned);
@@ -170,24 +286,7 @@ bool arena_unharmed(const arena *a, char text[ARENA_TEXT])
     return unharmed;
 }
 
-double *arena_dense(const arena *a, size_t slot)
-{
-    const arena_tensor *t = &a->tensor[slot];
-    const size_t count = arena_elements(t);
-    double *dense = malloc((count + 1) * sizeof *dense);
-    if (dense == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; ++i) {
-        size_t rest = i;
-        const size_t column = rest % t->size[3];
-        rest /= t->size[3];
-        const size_t row = rest % t->size[2];
-        rest /= t->size[2];
-        const size_t h = rest % t->size[1];
-        dense[i] = *arena_at(a, slot, rest / t->size[1], h, row, column);
-    }
-    return dense;
-}
+/* ---- For calls ------------------------------------------------------------ */
 
 clattn_input arena_input(const arena *a, size_t slot, const cl_mem *buffers)
 {
@@ -195,7 +294,7 @@ clattn_input arena_input(const arena *a, size_t slot, const cl_mem *buffers)
     clattn_input input = {.offset = 0};
     if (t->name == NULL)
         return input;
-    input.offset = ARENA_GUARD + t->offset;
+    input.offset = guard(t) + t->offset;
     if (buffers != NULL)
         input.mem = buffers[t->memory];
     else
@@ -216,6 +315,11 @@ clattn_output arena_output(const arena *a, size_t slot, const cl_mem *buffers)
 clattn_tensor arena_strides(const arena *a, size_t slot)
 {
     const arena_tensor *t = &a->tensor[slot];
-    return (clattn_tensor){
-        .batch = t->stride[0], .head = t->stride[1], .row = t->stride[2]};
+    clattn_tensor strides = {.dtype = t->dtype};
+    if (!t->implied) {
+        strides.batch = t->stride[0];
+        strides.head = t->stride[1];
+        strides.row = t->stride[2];
+    }
+    return strides;
 }

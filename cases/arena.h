@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * arena.h - the memory of one call: tensors of 32-bit elements with guard zones
- * before, between and behind, for host pointers and device buffers alike.
+ * arena.h - the memory of one call: tensors of elements of any storage, with
+ * guard zones before, between and behind, for host pointers and device buffers
+ * alike.
  *
- * Whatever belongs to no input holds one NaN pattern: a read past a tensor's
- * end poisons the result, an output element that is not written stays NaN, and
- * a write that goes astray is found by arena_stray.
+ * Whatever belongs to no input holds one NaN pattern, which is NaN as f32 and
+ * in each half as f16 and bf16: a read past a tensor's end poisons the result,
+ * an output element that is not written stays NaN, and a write that goes astray
+ * is found by arena_unharmed.
  */
 #ifndef CLATTN_CASES_ARENA_H
 #define CLATTN_CASES_ARENA_H
@@ -17,9 +19,11 @@
 #include "clattn/clattn.h"
 
 enum {
-    ARENA_GUARD = 64, /* elements before the first and behind the last */
+    ARENA_GUARD = 64, /* words before the first and behind the last element */
     ARENA_TENSORS = 24,
-    ARENA_TEXT = 400 /* bytes that hold every sentence of cases/ */
+    ARENA_PACKINGS = 2,
+    ARENA_ITEMS = 64, /* of a packed batch */
+    ARENA_TEXT = 900  /* bytes that hold every sentence of cases/ */
 };
 
 /* The index that asks for a memory of the tensor's own. */
@@ -32,16 +36,27 @@ typedef struct arena_tensor {
     size_t stride[3]; /* of b, h and row; all 0: dense */
     size_t memory;    /* whose memory it shares, or ARENA_NEW */
     size_t offset;    /* of its first element behind the guard zone */
+    int32_t dtype;    /* a clattn_dtype; 0: f32, and int32 by arena_at */
+    bool implied;     /* the strides are those that all 0 stands for */
+    size_t packing;   /* 0, or 1 + index of the packing that places its rows */
 } arena_tensor;
+
+/* The rows of a packed batch: item b has `count` of them from `first` on.  Rows
+   past the count belong to nobody. */
+typedef struct arena_packing {
+    size_t rows; /* of all items, and between and behind them */
+    size_t first[ARENA_ITEMS], count[ARENA_ITEMS];
+} arena_packing;
 
 typedef struct arena_memory {
     float *data;   /* what the call sees */
     float *before; /* what it held before the call */
-    size_t count;
+    size_t count;  /* words of 32 bits */
 } arena_memory;
 
 typedef struct arena {
     arena_tensor tensor[ARENA_TENSORS];
+    arena_packing packing[ARENA_PACKINGS];
     arena_memory memory[ARENA_TENSORS];
     size_t memories;
 } arena;
@@ -55,7 +70,25 @@ bool arena_allocate(arena *a);
 void arena_free(arena *a);
 
 size_t arena_elements(const arena_tensor *t);
+/* The dtype with 0 spelled out. */
+int32_t arena_dtype(const arena_tensor *t);
+
+/* Whether there is such a row: not past the rows of a packed item. */
+bool arena_has_row(const arena *a, size_t slot, size_t b, size_t row);
+/* An element of 32 bits. */
 float *arena_at(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column);
+/* An element of any dtype; what is set is rounded to nearest even, and a bool
+   is 0 or a byte. */
+double arena_get(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column);
+void arena_set(const arena *a, size_t slot, size_t b, size_t h, size_t row,
+    size_t column, double value);
+/* Its index in its memory, in elements. */
+size_t arena_index(
+    const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column);
+/* Whether it has the bits of the pattern. */
+bool arena_is_poison(
     const arena *a, size_t slot, size_t b, size_t h, size_t row, size_t column);
 /* The pattern that stands for "never to be read". */
 float arena_poison(void);
@@ -67,16 +100,15 @@ void arena_restore(arena *a);
 /* False, with a sentence, if any element outside the outputs changed. */
 bool arena_unharmed(const arena *a, char text[ARENA_TEXT]);
 
-/* The tensor as dense double values (b, h, row, column); NULL where memory is
-   short.  The caller frees it. */
+/* The tensor as dense double values (b, h, row, column), 0 where there is no
+   such row; NULL where memory is short.  The caller frees it. */
 double *arena_dense(const arena *a, size_t slot);
 
 /* Where a call finds the tensor: in host memory, or, if buffers is not NULL, in
    the buffer of its memory.  A tensor without a name gives all 0. */
 clattn_input arena_input(const arena *a, size_t slot, const cl_mem *buffers);
 clattn_output arena_output(const arena *a, size_t slot, const cl_mem *buffers);
-
-/* The strides as descriptors take them. */
+/* Its strides and, if it is one of the call, its dtype. */
 clattn_tensor arena_strides(const arena *a, size_t slot);
 
 #endif

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attention_case.c - the table of attention problems, sweeps around the edges
- * of tiles, and random draws.
+ * attention_case.c - the table of attention problems, and sweeps around the
+ * edges of tiles.
  */
 #include "attention_case.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "draw.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -196,64 +191,4 @@ attention_case attention_case_at(size_t index)
     return index < EDGE_COUNT * EDGE_COUNT
                ? sweep_lengths(index)
                : sweep_widths(index - EDGE_COUNT * EDGE_COUNT);
-}
-
-static void draw_sizes(attention_case *c, draw *d)
-{
-    static const size_t widths[] = {1, 5, 9, 16};
-    const size_t group = draw_between(d, 1, 4);
-    c->size.B = draw_between(d, 1, 4);
-    c->size.Hkv = draw_between(d, 1, 3);
-    c->size.Hq = group * c->size.Hkv;
-    c->size.Lq = draw_between(d, 1, 70);
-    c->size.Lk = draw_between(d, draw_below(d, 16) == 0 ? 0 : 1, 70);
-    c->size.D = draw_size(d, widths, COUNT(widths));
-    c->size.Dv = draw_below(d, 4) == 0 ? 9 : c->size.D;
-}
-
-static void draw_diagonal(attention_case *c, draw *d)
-{
-    c->causal = (int32_t)draw_below(d, 2);
-    if (!c->causal)
-        return;
-    c->diagonal = CLATTN_TOP_LEFT + (int32_t)draw_below(d, 3);
-    if (c->diagonal == CLATTN_OFFSET) {
-        c->item_offsets = draw_below(d, 2) == 0;
-        if (!c->item_offsets)
-            c->diagonal_offset = (int32_t)draw_between(d, 0, 100) - 50;
-    }
-}
-
-attention_case attention_case_draw(uint64_t seed)
-{
-    draw d = draw_start(seed);
-    attention_case c = {.about = "random draw", .seed = seed};
-    draw_sizes(&c, &d);
-    draw_diagonal(&c, &d);
-    c.key_lengths = draw_below(&d, 2) == 0;
-    c.layout = (enum case_layout)draw_below(&d, LAYOUTS);
-    if (c.layout == LAYOUT_PACKED)
-        c.size.Lk = c.size.Lq;
-    c.fill = (enum case_fill)draw_below(&d, FILLS);
-    c.has_scale = draw_below(&d, 3) == 0;
-    if (c.has_scale)
-        c.scale = draw_value(&d);
-    c.returns = (uint32_t)draw_below(&d, 4); /* the two lowest flags */
-    return c;
-}
-
-const char *attention_case_text(const attention_case *c, char text[ARENA_TEXT])
-{
-    snprintf(text, ARENA_TEXT,
-        "%s (seed %" PRIu64 "): {B %zu, Hq %zu, Hkv %zu, Lq %zu, Lk %zu, "
-        "D %zu, Dv %zu}, layout %d, fill %d, causal %" PRId32
-        ", diagonal %" PRId32 " offset %" PRId32
-        "%s%s, scale %s%g, returns %#" PRIx32,
-        c->about, c->seed, c->size.B, c->size.Hq, c->size.Hkv, c->size.Lq,
-        c->size.Lk, c->size.D, c->size.Dv, (int)c->layout, (int)c->fill,
-        c->causal, c->diagonal, c->diagonal_offset,
-        c->item_offsets ? " of each item" : "",
-        c->key_lengths ? ", key lengths" : "", c->has_scale ? "" : "unset ",
-        (double)c->scale, c->returns);
-    return text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * attention_case.h - attention problems in one line each, and what makes a
- * line concrete: strides, offsets, lengths and numbers, all from its seed.
+ * attention_case.h - attention problems in one line each: a table, sweeps, and
+ * random draws that shrink.
  */
 #ifndef CLATTN_CASES_ATTENTION_CASE_H
 #define CLATTN_CASES_ATTENTION_CASE_H
@@ -9,7 +9,7 @@
 #include "arena.h"
 
 enum case_layout {
-    LAYOUT_DENSE,  /* (B, H, L, D), strides left 0 */
+    LAYOUT_DENSE,  /* (B, H, L, D), or (rows, H, D); strides left 0 */
     LAYOUT_BLHD,   /* (B, L, H, D) */
     LAYOUT_PACKED, /* q, k and v in one buffer, row by row; Lq = Lk */
     LAYOUT_PADDED, /* gaps behind rows, heads and items, odd offsets */
@@ -25,7 +25,17 @@ enum case_fill {
     FILL_SUNK,   /* all scores far below 0, so that a padded 0 would win */
     FILL_TINY,   /* q and v subnormal */
     FILL_NAN,    /* one key that some rows read is NaN */
+    FILL_UNITS,  /* q = 0 and v the unit matrix: out shows the weights */
     FILLS
+};
+
+/* The axes of a mask that are as long as the problem's; others are 1. */
+enum case_axes {
+    AXIS_B = 1,
+    AXIS_H = 2,
+    AXIS_Q = 4,
+    AXIS_K = 8,
+    AXES_ALL = 15
 };
 
 typedef struct attention_case {
@@ -40,56 +50,62 @@ typedef struct attention_case {
     bool key_lengths;  /* drawn; the second item has 0, the third all */
     int32_t has_scale;
     float scale;
-    uint32_t returns; /* CLATTN_RETURN_LSE, CLATTN_RETURN_WEIGHTS */
+    uint32_t returns; /* CLATTN_RETURN_... */
     uint64_t seed;
+    struct {
+        int32_t q, k, v, out, weights; /* 0: f32 */
+    } dtype;
+    bool query_lengths;            /* drawn as key lengths are */
+    bool query_starts, key_starts; /* a packed batch, of ARENA_ITEMS at most */
+    bool windowed;
+    int32_t window_left, window_right; /* if windowed; -1: that side is off */
+    bool alibi;
+    float softcap;
+    bool sinks;
+    float dropout_p;
+    int32_t mask_dtype; /* 0: no mask */
+    uint32_t mask_axes; /* case_axes; 0 is a mask of one element */
+    bool mask_padded;   /* gaps behind its rows */
+    int32_t precision;
 } attention_case;
 
 /* The table, then sweeps over the sizes around the edges of tiles. */
 size_t attention_case_count(void);
 attention_case attention_case_at(size_t index);
 
-/* Any legal case, all of it from the seed. */
+/* ---- Draws --------------------------------------------------------------- */
+
+/* What is compiled in, all of it from the seed: storage, options, D and Dv. */
+attention_case attention_case_configure(uint64_t seed);
+/* What is not: sizes 1 to 100, lengths, strides, numbers.  No other program is
+   built for it. */
+void attention_case_reshape(attention_case *c, uint64_t seed);
+/* A configuration and a shape. */
 attention_case attention_case_draw(uint64_t seed);
 
-/* One line with everything that it takes to build the case again. */
+/* The n-th way to make the case simpler: a size halved or less by one, an
+   option dropped, f32 for another dtype.  False past the last.  The result may
+   be the case itself. */
+bool attention_case_simpler(
+    attention_case *simpler, const attention_case *c, size_t n);
+
+/* Whether a case still shows what is looked for. */
+typedef bool attention_case_shows(const attention_case *c, void *state);
+/* Simplify while it shows, asking at most `tries` times. */
+attention_case attention_case_shrink(const attention_case *c,
+    attention_case_shows *shows, void *state, size_t tries);
+
+/* Drop what contradicts the rest, so that the case is one the library takes. */
+void attention_case_mend(attention_case *c);
+
+/* ---- As a line ------------------------------------------------------------ */
+
+/* "B=2 Hq=4 ... seed=7": what differs from 0, enough to build it again. */
+const char *attention_case_line(const attention_case *c, char text[ARENA_TEXT]);
+/* The same behind the sentence. */
 const char *attention_case_text(const attention_case *c, char text[ARENA_TEXT]);
-
-enum attention_slot {
-    SLOT_Q,
-    SLOT_K,
-    SLOT_V,
-    SLOT_OUT,
-    SLOT_LSE,
-    SLOT_WEIGHTS,
-    SLOT_KEY_LENGTHS,
-    SLOT_OFFSETS
-};
-
-/* A case made concrete. */
-typedef struct attention_trial {
-    attention_case of;
-    clattn_attention problem;
-    arena memory;     /* slots of attention_slot */
-    bool host_arrays; /* hand int32 arrays over as host memory always */
-} attention_trial;
-
-/* False where memory is short.  Outputs hold the pattern, as does what no row
-   may look at: keys past a length or hidden from every row by causal. */
-bool attention_trial_create(attention_trial *trial, const attention_case *c);
-void attention_trial_destroy(attention_trial *trial);
-
-/* Arguments of a host call, or with the arena's buffers those of an enqueue. */
-clattn_attention_args attention_trial_args(
-    const attention_trial *trial, const cl_mem *buffers);
-
-/* What the rules of the header say about one item: how many keys it has, and
-   on which key its row 0 stands. */
-size_t attention_trial_keys(const attention_trial *trial, size_t b);
-int64_t attention_trial_offset(const attention_trial *trial, size_t b);
-bool attention_trial_sees(
-    const attention_trial *trial, size_t b, size_t i, size_t j);
-
-/* Write `value` to every column of k and v that no row may look at. */
-void attention_trial_poison(attention_trial *trial, float value);
+/* The case of such a line, mended; false, with a sentence, if it is none. */
+bool attention_case_parse(
+    attention_case *c, const char *line, char text[ARENA_TEXT]);
 
 #endif

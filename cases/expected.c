@@ -79,6 +79,25 @@ bool expected_meets(
     return worst <= 1;
 }
 
+bool expected_written(
+    const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT])
+{
+    const arena_tensor *t = &a->tensor[slot];
+    for (size_t n = 0; n < e->count; ++n) {
+        const size_t row = n / t->size[3], bh = row / t->size[2];
+        const size_t b = bh / t->size[1], h = bh % t->size[1];
+        if (!isnan(e->value[n]) || isinf(e->slack[n]) ||
+            !arena_is_poison(a, slot, b, h, row % t->size[2], n % t->size[3]))
+            continue;
+        snprintf(text, ARENA_TEXT,
+            "%s[%zu][%zu][%zu][%zu] must be NaN, but has the very bits of "
+            "what is not to be read",
+            t->name, b, h, row % t->size[2], n % t->size[3]);
+        return false;
+    }
+    return true;
+}
+
 double expected_worst(const expected *e, const arena *a, size_t slot)
 {
     double *got = arena_dense(a, slot);

@@ -21,6 +21,11 @@ void expected_free(expected *e);
 bool expected_meets(
     const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT]);
 
+/* False, with a sentence, if an element that must be NaN was left as it was
+   before the call, or came from where nothing is to be read. */
+bool expected_written(
+    const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT]);
+
 /* The largest error as a share of its slack, over all elements of finite value
    and slack. */
 double expected_worst(const expected *e, const arena *a, size_t slot);

@@ -14,18 +14,34 @@
 #define CLATTN_CASES_TOLERANCE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Error of a sum of n terms, as a share of the sum of their magnitudes. */
 double tolerance_sum(size_t n);
 
-/* One problem as dense double tensors (B, H, L, columns); p are the exact
-   weights.  _error: how far the device's q, k and v are off before attention
-   begins, in absolute value; 0 unless they were computed. */
+/* How far storing a value that is off by `slack` in a clattn_dtype may bring it
+   from the exact one; infinite where it may or may not overflow. */
+double tolerance_stored(double value, double slack, int32_t dtype);
+
+/* One problem as dense double tensors (B, H, L, columns).  _error: how far the
+   device's q, k and v are off before attention begins, in absolute value; 0
+   unless they were computed. */
 typedef struct tolerance_attention {
     size_t B, Hq, Hkv, Lq, Lk, D, Dv;
     double scale;
-    const double *q, *k, *v, *p, *lse;
+    const double *q, *k, *v;
+    const double *p; /* the exact weights, before dropout */
+    const double *lse;
     double q_error, k_error, v_error;
+    /* 0 or NULL where the problem has none of it: */
+    double softcap;
+    const double *bias;    /* (B, Hq, Lq, Lk): magnitude of what is added */
+    const float *sinks;    /* Hq */
+    const double *dropped; /* the weights after dropout, each up to `keep` */
+    double keep;           /* times what it was */
+    double weight_unit;    /* rounding of a weight before it multiplies v */
+    uint32_t stage;        /* what `weights` is: CLATTN_RETURN_SCORES, _SCALED
+                              or _CAPPED; else the weights */
 } tolerance_attention;
 
 /* How far each element of out, lse and weights may be off.  0 where the result

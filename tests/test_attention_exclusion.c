@@ -43,7 +43,7 @@ static void check_between(
     for (size_t c = 0; c < trial->of.size.Dv; ++c) {
         double least = INFINITY, most = -INFINITY;
         for (size_t j = 0; j < trial->of.size.Lk; ++j)
-            if (attention_trial_sees(trial, b, i, j)) {
+            if (attention_trial_sees(trial, b, h, i, j)) {
                 const double v =
                     *rows_at(trial, SLOT_V, b, rows_kv_head(trial, h), j, c);
                 least = fmin(least, v);
@@ -68,7 +68,7 @@ static void check_weights(
     bool any = false;
     for (size_t j = 0; j < Lk; ++j) {
         const double p = *rows_at(trial, SLOT_WEIGHTS, b, h, i, j);
-        const bool sees = attention_trial_sees(trial, b, i, j);
+        const bool sees = attention_trial_sees(trial, b, h, i, j);
         ck_assert_msg(sees ? p >= 0 && p <= 1 + 8 * U : p == 0,
             "row %s: weights[%zu][%zu][%zu][%zu] is %g", rows_name(trial), b, h,
             i, j, p);

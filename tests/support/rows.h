@@ -5,7 +5,7 @@
 #ifndef CLATTN_TESTS_ROWS_H
 #define CLATTN_TESTS_ROWS_H
 
-#include "attention_case.h"
+#include "attention_trial.h"
 
 /* How many rows the library has, as loop tests count. */
 int rows_count(void);

@@ -6,7 +6,7 @@
 #ifndef CLATTN_TESTS_RUN_H
 #define CLATTN_TESTS_RUN_H
 
-#include "attention_case.h"
+#include "attention_trial.h"
 #include "layer_case.h"
 #include "linear_case.h"
 
