@@ -57,7 +57,7 @@ static size_t draw_columns(draw *d)
                         : draw_between(d, 1, LONGEST);
 }
 
-/* Half of the cases return no matrix, which fused kernels do not keep. */
+/* Most cases return no matrix, which fused kernels do not keep. */
 static void draw_returns(attention_case *c, draw *d)
 {
     static const uint32_t STAGES[] = {CLATTN_RETURN_WEIGHTS,
@@ -65,7 +65,7 @@ static void draw_returns(attention_case *c, draw *d)
         CLATTN_RETURN_CAPPED};
     if (one_in(d, 2))
         c->returns |= CLATTN_RETURN_LSE;
-    if (one_in(d, 3))
+    if (one_in(d, 4))
         c->returns |= STAGES[draw_below(d, COUNT(STAGES))];
 }
 
