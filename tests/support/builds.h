@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * builds.h - how many programs the problems of a test program come to.
+ * builds.h - which programs a problem comes to, on the shared context.
  */
 #ifndef CLATTN_TESTS_BUILDS_H
 #define CLATTN_TESTS_BUILDS_H
@@ -9,9 +9,17 @@
 
 #include "clattn/clattn.h"
 
-/* Take note of what a problem's plan is built from, on the shared context. */
+enum {
+    BUILDS_OF_PROBLEM = 8
+};
+
+/* The kernels that the problem's plan is made of, built; the library keeps
+   them.  0 where no row takes the problem. */
+size_t builds_kernels(
+    cl_kernel kernels[BUILDS_OF_PROBLEM], const clattn_attention *problem);
+
+/* Take note of them, and how many different ones that were. */
 void builds_note(const clattn_attention *problem);
-/* How many different programs that was. */
 size_t builds_count(void);
 
 #endif

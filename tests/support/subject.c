@@ -12,17 +12,6 @@
 #include "opencl.h"
 #include "run.h"
 
-/* PoCL 3.1 takes barriers in loops of groups for something else. */
-static const char *const LEFT_OUT[] = {"items64", "items16"};
-
-bool subject_leaves_out(const char *row)
-{
-    for (size_t n = 0; n < sizeof LEFT_OUT / sizeof LEFT_OUT[0]; ++n)
-        if (strcmp(LEFT_OUT[n], row) == 0)
-            return true;
-    return false;
-}
-
 void subject_create(subject *s, const attention_case *c)
 {
     clattn_error error;

@@ -29,8 +29,4 @@ void subject_destroy(subject *s);
 enum subject_outcome subject_run(
     subject *s, const char *row, char why[ARENA_TEXT]);
 
-/* Rows known to be wrong on some device whatever the problem, which no random
-   test can say more about. */
-bool subject_leaves_out(const char *row);
-
 #endif
