@@ -195,7 +195,8 @@ END_TEST
 
 START_TEST(a_buffer_larger_than_the_device_has_is_refused_with_both_sizes)
 {
-    const attention_case c = {"a cache", {1, 1, 1, 1, 1088, 1, 1}};
+    const attention_case c = {
+        "a cache", {1, 1, 1, 1, 1088, 1, 1}, .returns = 0};
     clattn_context *ctx = opencl_get()->ctx;
     const size_t limit = ctx->limits.max_buffer_bytes;
     clattn_error error;
