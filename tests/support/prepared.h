@@ -6,7 +6,7 @@
 #ifndef CLATTN_TESTS_PREPARED_H
 #define CLATTN_TESTS_PREPARED_H
 
-#include "attention_case.h"
+#include "attention_trial.h"
 
 typedef struct prepared {
     attention_trial trial;
