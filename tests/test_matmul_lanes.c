@@ -3,10 +3,14 @@
  * test_matmul_lanes.c - products by the row "matmul_lanes" in all widths,
  * storages and orders, with heads and items, and through linear and layer.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "chain.h"
 #include "convert.h"
@@ -20,7 +24,7 @@ enum {
     F32 = CLATTN_F32,
     F16 = CLATTN_F16,
     BF16 = CLATTN_BF16,
-    GUARD = 50 /* elements that belong to nobody, on both sides */
+    GUARD = 50 /* elements that belong to nobody */
 };
 
 typedef struct product {
@@ -63,13 +67,19 @@ static const product PRODUCTS[] = {
         F16},
 };
 
-/* A tensor (batch, heads, rows, columns) with guard zones, and its values. */
+/*
+ * A tensor (batch, heads, rows, columns) behind a guard zone.  Inputs end where
+ * a page ends that has none behind it: what a CPU reads past them is fatal,
+ * even if it is then not used.
+ */
 typedef struct matrix {
     size_t batch, heads, rows, columns, count;
     place at;
     int32_t dtype;
     double *value; /* all `count`, gaps included */
     void *bytes;
+    char *pages;
+    size_t pages_bytes;
     cl_mem mem;
 } matrix;
 
@@ -78,27 +88,40 @@ static size_t size_of(int32_t dtype)
     return dtype == CLATTN_F32 ? 4 : 2;
 }
 
+static size_t at(const matrix *m, size_t b, size_t h, size_t i, size_t j)
+{
+    return (size_t)m->at.offset + b * (size_t)m->at.batch +
+           h * (size_t)m->at.head + i * (size_t)m->at.row + j;
+}
+
+static void make_pages(matrix *m)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t bytes = m->count * size_of(m->dtype);
+    const size_t data = (bytes + page - 1) / page * page;
+    m->pages_bytes = data + page;
+    m->pages = mmap(NULL, m->pages_bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(m->pages != MAP_FAILED);
+    ck_assert_int_eq(mprotect(m->pages + data, page, PROT_NONE), 0);
+    m->bytes = m->pages + data - bytes;
+}
+
 /* All is NaN. */
 static matrix matrix_of(size_t batch, size_t heads, size_t rows, size_t columns,
-    int gaps, int32_t dtype)
+    int gaps, int32_t dtype, size_t behind)
 {
     matrix m = {batch, heads, rows, columns, .dtype = dtype};
     m.at.row = (wide)(columns + (gaps ? 3 : 0));
     m.at.head = (wide)rows * m.at.row + (gaps ? 5 : 0);
     m.at.batch = (wide)heads * m.at.head + (gaps ? 7 : 0);
     m.at.offset = GUARD + (gaps ? 1 : 0);
-    m.count = 2 * GUARD + 1 + batch * (size_t)m.at.batch;
-    m.bytes = malloc(m.count * size_of(dtype));
+    m.count = at(&m, batch - 1, heads - 1, rows - 1, columns - 1) + 1 + behind;
     m.value = malloc(m.count * sizeof *m.value);
-    ck_assert(m.bytes != NULL && m.value != NULL);
+    ck_assert_ptr_nonnull(m.value);
+    make_pages(&m);
     memset(m.bytes, 0xff, m.count * size_of(dtype));
     return m;
-}
-
-static size_t at(const matrix *m, size_t b, size_t h, size_t i, size_t j)
-{
-    return (size_t)m->at.offset + b * (size_t)m->at.batch +
-           h * (size_t)m->at.head + i * (size_t)m->at.row + j;
 }
 
 static void matrix_fill(matrix *m, draw *d)
@@ -113,16 +136,21 @@ static void matrix_fill(matrix *m, draw *d)
                 }
 }
 
-static void matrix_upload(matrix *m)
+/* Inputs lie where they are: the device's memory ends with the pages. */
+static void input_upload(matrix *m)
 {
+    cl_int code = CL_SUCCESS;
     convert_load(m->value, m->bytes, m->dtype, 0, m->count);
-    m->mem = opencl_buffer(m->bytes, m->count * size_of(m->dtype));
+    m->mem =
+        clCreateBuffer(opencl_get()->cl, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+            m->count * size_of(m->dtype), m->bytes, &code);
+    ck_assert_int_eq(code, CL_SUCCESS);
 }
 
 static void matrix_free(matrix *m)
 {
     clReleaseMemObject(m->mem);
-    free(m->bytes);
+    munmap(m->pages, m->pages_bytes);
     free(m->value);
 }
 
@@ -138,18 +166,19 @@ static void trial_create(trial *t, const product *of, uint64_t seed)
     const size_t b_items = of->own_b ? of->items : 1;
     const size_t b_heads = of->heads / of->group;
     t->of = *of;
-    t->a = matrix_of(of->items, of->heads, of->M, of->K, of->gaps, of->a);
+    t->a = matrix_of(of->items, of->heads, of->M, of->K, of->gaps, of->a, 0);
     t->b = matrix_of(b_items, b_heads, of->by_n ? of->N : of->K,
-        of->by_n ? of->K : of->N, of->gaps, of->b);
-    t->bias = matrix_of(1, 1, of->heads, of->N, of->gaps, of->b);
-    t->c = matrix_of(of->items, of->heads, of->M, of->N, of->gaps, of->c);
+        of->by_n ? of->K : of->N, of->gaps, of->b, 0);
+    t->bias = matrix_of(1, 1, of->heads, of->N, of->gaps, of->b, 0);
+    t->c =
+        matrix_of(of->items, of->heads, of->M, of->N, of->gaps, of->c, GUARD);
     matrix_fill(&t->a, &d);
     matrix_fill(&t->b, &d);
     matrix_fill(&t->bias, &d);
-    matrix_upload(&t->a);
-    matrix_upload(&t->b);
-    matrix_upload(&t->bias);
-    matrix_upload(&t->c);
+    input_upload(&t->a);
+    input_upload(&t->b);
+    input_upload(&t->bias);
+    t->c.mem = opencl_buffer(t->c.bytes, t->c.count * size_of(of->c));
     t->job = (matmul_job){of->items, of->heads, of->group, of->M, of->N, of->K,
         {t->a.at.batch, t->a.at.head, t->a.at.row, 0},
         {of->own_b ? t->b.at.batch : 0, t->b.at.head, t->b.at.row, 0},
