@@ -109,8 +109,8 @@ void kernel_fill_items(const arena *a, size_t slot, size_t Lq, size_t Lk)
 {
     const wide n = (wide)Lk, m = (wide)Lq;
     const wide rows[] = {m, m - 1, 0, m, (m + 1) / 2, m, m, 1};
-    const wide keys[] = {n - 1, n, n, 0, 1, n, n - 2, n / 2};
-    const wide diagonal[] = {-1, 2, n, 0, INT32_MAX, -n - 2, n - m, INT32_MIN};
+    const wide keys[] = {n - 1, n, n, 0, n, 1, n - 2, n / 2};
+    const wide diagonal[] = {-1, 2, n, 0, 1, -n - 2, INT32_MAX, INT32_MIN};
     const size_t items = a->tensor[slot].size[2];
     for (size_t b = 0; b < items; ++b) {
         const int32_t row[ITEM_INTS] = {
