@@ -113,7 +113,8 @@ START_TEST(weights_of_a_row_sum_to_1)
                         &p, bh / c->heads, bh % c->heads, row, j);
                     want = 1;
                 }
-            ck_assert_msg(fabs(sum - want) <= softmax_slack(&p, want),
+            ck_assert_msg(
+                fabs(sum - want) <= rules_weight_slack(&p.rules, want, 0),
                 "%s: row %zu of %zu sums to %.9g", p.text, row, bh, sum);
         }
         softmax_destroy(&p);

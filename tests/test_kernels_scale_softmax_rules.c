@@ -116,7 +116,7 @@ static void set_scores(softmax *p, float value)
 static void set_mask(softmax *p, float value)
 {
     for (size_t at = 0; at < p->Lq * p->Lk; ++at)
-        *softmax_mask(p, 0, 0, at / p->Lk, at % p->Lk) = value;
+        *rules_mask(&p->rules, 0, 0, at / p->Lk, at % p->Lk) = value;
 }
 
 /* What hides keys 3 and 4 of 5, which are NaN. */
@@ -145,7 +145,7 @@ static void run_hidden(softmax *p, size_t n)
         *arena_at(&p->memory, SOFTMAX_S, 0, 0, 0, j) =
             j < 3 ? (float)j : arena_poison();
         if (j >= 3 && c.rules.mask)
-            *softmax_mask(p, 0, 0, 0, j) = HIDDEN[n].hidden;
+            *rules_mask(&p->rules, 0, 0, 0, j) = HIDDEN[n].hidden;
     }
     softmax_run(p);
 }
@@ -212,7 +212,7 @@ START_TEST(alibi_falls_with_the_distance_on_both_sides)
     softmax p;
     softmax_create(&p, &c, 4);
     set_scores(&p, 0);
-    *arena_at(&p.memory, SOFTMAX_SLOPES, 0, 0, 0, 0) = 0.693147181f;
+    *arena_at(&p.memory, RULES_SLOPES, 0, 0, 0, 0) = 0.693147181f;
     softmax_run(&p);
     for (size_t row = 0; row < 3; ++row)
         for (size_t j = 1; j < p.Lk; ++j) {

@@ -6,7 +6,7 @@
 #ifndef CLATTN_TESTS_SOFTMAX_H
 #define CLATTN_TESTS_SOFTMAX_H
 
-#include "kernel.h"
+#include "rules.h"
 
 /* As the kernel has them. */
 enum softmax_stage {
@@ -20,11 +20,7 @@ enum softmax_stage {
 enum softmax_slot {
     SOFTMAX_S,
     SOFTMAX_LSE,
-    SOFTMAX_WEIGHTS,
-    SOFTMAX_MASK,
-    SOFTMAX_SLOPES,
-    SOFTMAX_SINKS,
-    SOFTMAX_ITEMS
+    SOFTMAX_WEIGHTS
 };
 
 typedef struct softmax_case {
@@ -47,6 +43,7 @@ typedef struct softmax_case {
 typedef struct softmax {
     softmax_case of;
     size_t G, Lk, Lq;
+    rules rules;
     attention_params params;
     arena memory;
     int32_t dtype[ARENA_TENSORS];
@@ -62,19 +59,11 @@ void softmax_run(softmax *p);
 void softmax_check(const softmax *p);
 void softmax_destroy(softmax *p);
 
-/* Rows and keys of an item; the mask of its row i; the case has no table or no
-   mask: all, and nothing to be read. */
-kernel_item softmax_item(const softmax *p, size_t b);
-float *softmax_mask(const softmax *p, size_t b, size_t h, size_t i, size_t j);
-
 /* Whether row `row` of the block sees key j. */
 bool softmax_sees(const softmax *p, size_t b, size_t h, size_t row, size_t j);
 /* What softmax left of it. */
 float softmax_weight(
     const softmax *p, size_t b, size_t h, size_t row, size_t j);
 float softmax_lse(const softmax *p, size_t b, size_t h, size_t row);
-
-/* How far a weight may be off. */
-double softmax_slack(const softmax *p, double weight);
 
 #endif
