@@ -11,7 +11,7 @@
 #include "params.h"
 
 enum {
-    KERNEL_SLOTS = 9, /* buffers of the kernel that has most */
+    KERNEL_SLOTS = 11, /* buffers of the kernel that has most */
     KERNEL_OPTIONS = 320
 };
 
