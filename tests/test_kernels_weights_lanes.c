@@ -11,9 +11,10 @@
 
 #define FAR KERNEL_UNBOUNDED
 
-/* The first is small, for drivers that watch bounds and races. */
-static const fused_shape SHAPES[] = {
-    {4, 1, 2, 8, 2, 3}, {16, 1, 2, 16, 8, 8}, {8, 1, 2, 12, 4, 4}};
+/* The first is for drivers that watch bounds and races: small, and scalar, since
+   with vectors Oclgrind 21.10 computes other sums than all devices. */
+static const fused_shape SHAPES[] = {{1, 1, 2, 8, 2, 3}, {4, 1, 2, 8, 2, 3},
+    {16, 1, 2, 16, 8, 8}, {8, 1, 2, 12, 4, 4}};
 
 static const fused_case CASES[] = {
     {"sizes that divide nothing", 2, 4, 2, 21, 37, 5, 7, .rules = {.lse = 1},
