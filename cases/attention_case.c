@@ -21,6 +21,16 @@ enum {
 #define ITEM_OFFSETS \
     .causal = 1, .diagonal = CLATTN_OFFSET, .item_offsets = true
 #define SCALE(s) .has_scale = 1, .scale = (s)
+#define WINDOW(l, r, d) \
+    .windowed = true, .window_left = (l), .window_right = (r), .diagonal = (d)
+#define MASK(type, axes) .mask_dtype = CLATTN_##type, .mask_axes = (axes)
+#define PACKED_BATCH     .query_starts = true, .key_starts = true
+#define STORED(Q, K, V, OUT) \
+    .dtype = {CLATTN_##Q, CLATTN_##K, CLATTN_##V, CLATTN_##OUT, CLATTN_##OUT}
+#define EVERYTHING                                                    \
+    .query_lengths = true, .key_lengths = true, .causal = 1,          \
+    WINDOW(25, -1, CLATTN_BOTTOM_RIGHT), .alibi = true, .softcap = 3, \
+    .sinks = true, .dropout_p = 0.3f, MASK(BOOL, AXES_ALL)
 
 /* Few D and Dv, since those are compiled in; the sweeps below vary them. */
 static const attention_case TABLE[] = {
@@ -145,6 +155,79 @@ static const attention_case TABLE[] = {
         TOP_LEFT, .fill = FILL_NAN, .returns = BOTH},
     {"NaN in one key, everything reads it", {2, 4, 4, 19, 19, 9, 9},
         .fill = FILL_NAN, .returns = BOTH},
+
+    {"a window to both sides", {2, 2, 1, 70, 90, 9, 9},
+        WINDOW(13, 6, CLATTN_TOP_LEFT), .returns = LSE},
+    {"a window to the left, back from the last key", {2, 2, 1, 70, 90, 9, 9},
+        WINDOW(40, -1, CLATTN_BOTTOM_RIGHT), .returns = LSE},
+    {"a window to the right", {2, 2, 1, 70, 90, 9, 9},
+        WINDOW(-1, 3, CLATTN_TOP_LEFT), .returns = LSE},
+    {"a window of the row's own key", {2, 2, 1, 70, 90, 9, 9},
+        WINDOW(0, 0, CLATTN_OFFSET), .diagonal_offset = 11, .returns = LSE},
+    {"a window before all keys for the first rows", {2, 2, 1, 70, 20, 9, 9},
+        WINDOW(4, 2, CLATTN_BOTTOM_RIGHT), .returns = LSE},
+    {"a window and causal", {2, 2, 1, 70, 90, 9, 9}, .causal = 1,
+        WINDOW(13, 6, CLATTN_TOP_LEFT), .returns = LSE},
+    {"a window as wide as an int", {1, 1, 1, 9, 9, 9, 9},
+        WINDOW(INT32_MAX, INT32_MAX, CLATTN_OFFSET),
+        .diagonal_offset = INT32_MIN, .returns = LSE},
+
+    {"query lengths, one of them 0", {4, 2, 1, 40, 21, 9, 9},
+        .query_lengths = true, .returns = LSE},
+    {"both lengths", {4, 2, 1, 40, 90, 9, 9}, .query_lengths = true,
+        .key_lengths = true, .returns = LSE},
+    {"a packed batch", {5, 4, 2, 40, 90, 9, 9}, PACKED_BATCH, .returns = LSE},
+    {"a packed batch, q, k and v in one buffer", {5, 4, 2, 40, 40, 9, 9},
+        PACKED_BATCH, .layout = LAYOUT_PACKED, .returns = LSE},
+    {"a packed batch with gaps, items in any order", {5, 4, 2, 40, 90, 9, 9},
+        PACKED_BATCH, .query_lengths = true, .key_lengths = true,
+        .layout = LAYOUT_PADDED, .returns = LSE, .seed = 3},
+    {"packed keys alone", {5, 4, 2, 40, 90, 9, 9}, .key_starts = true,
+        .returns = LSE},
+
+    {"ALiBi and softcap", {2, 8, 4, 40, 70, 9, 9}, .alibi = true,
+        .diagonal = CLATTN_BOTTOM_RIGHT, .softcap = 0.5f, .returns = LSE},
+    {"ALiBi and softcap of scores to 1e4", {2, 8, 4, 40, 70, 9, 9},
+        .alibi = true, .diagonal = CLATTN_TOP_LEFT, .softcap = 30,
+        .fill = FILL_TALL, .returns = LSE},
+    {"sinks and dropout", {2, 5, 5, 40, 70, 9, 9}, .sinks = true,
+        .dropout_p = 0.5f, .returns = LSE},
+    {"sinks without keys, dropout of all", {2, 5, 5, 7, 0, 9, 9}, .sinks = true,
+        .dropout_p = 1, .returns = LSE},
+    {"a bool mask", {2, 4, 2, 50, 150, 9, 9}, MASK(BOOL, AXES_ALL),
+        .returns = LSE},
+    {"a bool mask of one row for each head", {2, 4, 2, 50, 150, 9, 9},
+        MASK(BOOL, AXIS_H | AXIS_K), .returns = LSE},
+    {"a bool mask of one key for each row, gaps", {2, 4, 2, 50, 150, 9, 9},
+        MASK(BOOL, AXIS_Q), .mask_padded = true, .returns = LSE},
+    {"an additive mask", {2, 4, 2, 50, 150, 9, 9}, MASK(F32, AXES_ALL),
+        .mask_padded = true, .returns = LSE},
+    {"an additive mask of one number", {2, 4, 2, 50, 150, 9, 9}, MASK(F32, 0),
+        .returns = LSE},
+
+    {"f16", {2, 4, 2, 40, 70, 9, 9}, STORED(F16, F16, F16, F16),
+        .returns = LSE},
+    {"f16, gaps, scores to 1e4", {2, 4, 2, 40, 70, 9, 9},
+        STORED(F16, F16, F16, F16), .layout = LAYOUT_PADDED, .fill = FILL_TALL,
+        .returns = LSE},
+    {"f16, subnormal", {2, 4, 2, 40, 70, 9, 9}, STORED(F16, F16, F16, F16),
+        .fill = FILL_TINY, .returns = LSE},
+    {"bf16", {2, 4, 2, 40, 70, 9, 9}, STORED(BF16, BF16, BF16, BF16),
+        .layout = LAYOUT_PACKED, .returns = LSE},
+    {"f16 keys, bf16 values, an f16 mask", {2, 4, 2, 40, 70, 9, 9},
+        STORED(F32, F16, BF16, F32), MASK(F16, AXES_ALL), .returns = LSE},
+    {"bf16 queries, f16 out, a bf16 mask", {2, 4, 2, 40, 70, 9, 9},
+        STORED(BF16, F32, F32, F16), MASK(BF16, AXES_ALL), .returns = LSE},
+
+    {"everything", {4, 4, 2, 40, 90, 9, 9}, EVERYTHING, .returns = LSE},
+    {"everything, f16, weights", {4, 4, 2, 40, 90, 9, 9}, EVERYTHING,
+        STORED(F16, F16, F16, F16), .returns = BOTH},
+    {"everything, final scores", {4, 4, 2, 40, 90, 9, 9}, EVERYTHING,
+        .returns = CLATTN_RETURN_SCORES},
+    {"everything, scaled scores", {4, 4, 2, 40, 90, 9, 9}, EVERYTHING,
+        .returns = CLATTN_RETURN_SCALED},
+    {"everything, capped scores in bf16", {4, 4, 2, 40, 90, 9, 9}, EVERYTHING,
+        STORED(F32, F32, F32, BF16), .returns = CLATTN_RETURN_CAPPED},
 };
 
 /* One below, on and one above the edges of tiles of 4, 8, 16 and 32. */

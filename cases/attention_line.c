@@ -302,8 +302,9 @@ attention_case attention_case_shrink(const attention_case *c,
         for (size_t n = 0; attention_case_simpler(&simpler, &least, n); ++n) {
             if (is_same(&simpler, &least))
                 continue;
-            if (tries-- == 0)
+            if (tries == 0)
                 return least;
+            --tries;
             if (shows(&simpler, state)) {
                 least = simpler;
                 again = true;
