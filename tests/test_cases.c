@@ -185,9 +185,9 @@ END_TEST
 
 static const attention_case STORED[] = {
     {"f16", {2, 3, 1, 5, 7, 9, 4}, .layout = LAYOUT_PADDED, .returns = 0,
-        .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16}},
+        .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16, 0}},
     {"bf16", {2, 3, 1, 5, 7, 9, 4}, .layout = LAYOUT_PADDED, .returns = 0,
-        .dtype = {CLATTN_BF16, CLATTN_BF16, CLATTN_BF16, CLATTN_BF16}},
+        .dtype = {CLATTN_BF16, CLATTN_BF16, CLATTN_BF16, CLATTN_BF16, 0}},
 };
 
 /* Away from the exact value, to the next number that the dtype has. */

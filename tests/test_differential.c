@@ -3,7 +3,8 @@
  * test_differential.c - random problems on every kernel row that takes them,
  * against the double-precision reference and each other.
  *
- *   CLATTN_DRAWS=N      how many problems, 20 of each compiled configuration
+ *   CLATTN_DRAWS=N      how many problems
+ *   CLATTN_SHAPES=N     how many of them for one compiled configuration
  *   CLATTN_TEST_SEED=N  others than the usual ones
  *   CLATTN_TEST_ALL=1   all rows for each, not one of a family in turn
  *   CLATTN_DRAW=LINE    this problem alone; so does --draw LINE
@@ -24,7 +25,7 @@
 
 enum {
     MAX_ROWS = 16,
-    SHAPES = 20,  /* of a configuration */
+    SHAPES = 20,
     DRAWS = 1000, /* 150 configurations of a row; mostly it builds */
     REPORTS = 3,  /* problems that are made simpler; more are only named */
     TRIES = 200,  /* at a simpler one */
@@ -152,11 +153,12 @@ static void check_case(const attention_case *c, size_t configuration)
 START_TEST(every_row_agrees_with_the_reference)
 {
     const uint64_t wanted = number_of("CLATTN_DRAWS", DRAWS);
+    const uint64_t shapes = number_of("CLATTN_SHAPES", SHAPES);
+    const uint64_t begin = (uint64_t)_i * shapes;
     const uint64_t base =
-        1000000007u * number_of("CLATTN_TEST_SEED", 1) + (uint64_t)_i * SHAPES;
+        1000000007u * number_of("CLATTN_TEST_SEED", 1) + begin;
     const attention_case configured = attention_case_configure(base);
-    for (uint64_t n = 0; n < SHAPES && (uint64_t)_i * SHAPES + n < wanted;
-         ++n) {
+    for (uint64_t n = 0; n < shapes && begin + n < wanted; ++n) {
         attention_case c = configured;
         attention_case_reshape(&c, base + n);
         check_case(&c, (size_t)_i);
@@ -208,6 +210,7 @@ int main(int argc, char **argv)
 {
     const time_t began = time(NULL);
     const uint64_t wanted = number_of("CLATTN_DRAWS", DRAWS);
+    const uint64_t shapes = number_of("CLATTN_SHAPES", SHAPES);
     given = argc == 3 && strcmp(argv[1], "--draw") == 0 ? argv[2]
                                                         : getenv("CLATTN_DRAW");
     TCase *t = tcase_create("draws");
@@ -216,7 +219,7 @@ int main(int argc, char **argv)
         tcase_add_test(t, the_given_problem_is_right);
     else
         tcase_add_loop_test(t, every_row_agrees_with_the_reference, 0,
-            (int)((wanted + SHAPES - 1) / SHAPES));
+            (int)((wanted + shapes - 1) / shapes));
 
     Suite *suite = suite_create("differential");
     suite_add_tcase(suite, t);

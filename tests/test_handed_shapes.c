@@ -182,7 +182,7 @@ START_TEST(a_mask_may_be_43_keys_wide)
         mask[n] = ((n / L + 2 * (n % L)) % 5 - 2) / 2.0;
     const handed_case c = {
         {"a mask of 43 keys", {1, 1, 1, L, L, D, D}, MASK(F16, AXIS_Q | AXIS_K),
-            .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16}},
+            .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, 0, 0}},
         .q = q, .k = k, .v = v, .mask = mask, .tolerance = CLOSE};
     attention_trial trial;
     handed_create(&trial, &c);
