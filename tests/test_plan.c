@@ -89,7 +89,7 @@ static const row_case LIMITS[] = {
         .row = "tiled16"},
     {"a row of scores larger than a buffer", "tiled", {.buffer = 359}, {0},
         CLATTN_UNSUPPORTED,
-        .words = {"no kernel", "takes 360 bytes", "end at 359"}},
+        .words = {"no kernel", "takes 360 bytes", "room for 359"}},
     {"a row of scores as large as a buffer", "tiled", {.buffer = 360},
         .row = "tiled16"},
 };
