@@ -21,7 +21,7 @@ enum {
     KC = 192, /* ... and what of K is in the nearest cache */
     /* Blocks are made smaller until there are so many, or until they are so
        small that starting one and reading its operands begin to show. */
-    ENOUGH_GROUPS = 32,
+    ENOUGH_GROUPS = 16,
     SMALL_ROWS = 64,
     SMALL_COLUMNS = 128,
     /* Packing once takes a launch and a walk through memory, which pay when so

@@ -78,6 +78,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
 #endif
 
     const int own = first + lane * OWN_ROWS;
+    const float unit = SOFTCAP ? p.scale : p.scale * LOG2E;
     V top[NV], sum[NV], rescale[NV];
     UNROLL
     for (int w = 0; w < NV; ++w) {
@@ -94,8 +95,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
     const int begin = seen_begin & ~3; /* random words come in fours */
     const int end = seen_end;
     if (begin < end)
-        load_queries(q_t, q, p.q.row, own, last,
-            SOFTCAP ? p.scale : p.scale * LOG2E, lane);
+        load_queries(q_t, q, p.q.row, own, last, lane);
 
     for (int j = begin; j < end; j += BC) {
         const int n = min(BC, end - j);
@@ -139,7 +139,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
         UNROLL
         for (int w = 0; w < NV; ++w)
             most[w] = top[w];
-        score_block(s_t, most, q_t, keys, key_row, n, lane);
+        score_block(s_t, most, q_t, keys, key_row, unit, n, lane);
 #if BAND || SOFTCAP || ALIBI || MASK
         const block here = {own, last, j, n, banded, masked,
             ALIBI ? slopes[p.slopes_offset + h] : 0.0f};

@@ -128,7 +128,7 @@ void scale_softmax(__global float *s, __global float *lse,
 #endif
         if (STAGE == STAGE_CAPPED)
             STORE(WT, score, weights + j);
-#if ALIBI || BAND
+#if ALIBI
         const int beyond = near(j - i - it.diagonal);
 #endif
 #if ALIBI
@@ -139,7 +139,7 @@ void scale_softmax(__global float *s, __global float *lse,
             score, MASK_AT(MASK, mask + (long)j * p.mask_column), 1.0f);
 #endif
 #if BAND
-        score = rule_band(&p, score, beyond);
+        score = rule_band(score, band_of(&p, &it), j - i);
 #endif
         if (STAGE == STAGE_FINAL)
             STORE(WT, score, weights + j);

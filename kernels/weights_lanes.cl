@@ -95,6 +95,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
     const stand at = stand_of(&p, items);
     const item it = at.it;
     const int b = at.b, h = at.h, own = at.first, last = at.last;
+    const float unit = SOFTCAP ? p.scale : p.scale * LOG2E;
     const int rows_end = min(own + OWN_ROWS, it.rows);
 
     q += p.q.offset + b * p.q.batch + h * p.q.head + it.q_first * p.q.row;
@@ -111,12 +112,12 @@ void weights_lanes(__global out_element *out, __global float *lse,
     mask += p.mask.offset + b * p.mask.batch + h * p.mask.head;
 #endif
 
-    V top[NV], sum[NV], factor[NV], rescale[NV], one[NV], unit[NV];
+    V top[NV], sum[NV], factor[NV], rescale[NV], one[NV], natural[NV];
     for (int w = 0; w < NV; ++w) {
         top[w] = (V)(-INFINITY);
         sum[w] = (V)(0.0f);
         one[w] = (V)(1.0f);
-        unit[w] = (V)(LN2); /* scores are kept in units of ln 2 */
+        natural[w] = (V)(LN2); /* scores are kept in units of ln 2 */
     }
     for (int c = 0; c < DV * NV; ++c)
         o_t[c] = (V)(0.0f);
@@ -126,8 +127,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
     begin &= ~3; /* random words come in fours */
     end = max(begin, end);
     if (begin < end)
-        load_queries(q_t, q, p.q.row, own, last,
-            SOFTCAP ? p.scale : p.scale * LOG2E, 0);
+        load_queries(q_t, q, p.q.row, own, last, 0);
 
     for (int j = begin; j < end; j += BC) {
         const int n = min(BC, end - j);
@@ -143,7 +143,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
         V most[NV];
         for (int w = 0; w < NV; ++w)
             most[w] = top[w];
-        score_block(s_t, most, q_t, keys, key_row, n, 0);
+        score_block(s_t, most, q_t, keys, key_row, unit, n, 0);
 #if BAND || SOFTCAP || ALIBI || MASK
         const block here = {own, last, j, n,
             !band_is_full(&p, &it, own, last, j, n), MASK != 0,
@@ -153,7 +153,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
 #endif
         keep_block(scores + (long)j * OWN_ROWS, s_t, n);
         if (STAGE == STAGE_FINAL)
-            store_weights(weights + j, p.weights.row, s_t, n, unit, own,
+            store_weights(weights + j, p.weights.row, s_t, n, natural, own,
                 rows_end, 0);
         softmax_block(s_t, most, top, sum, rescale, n, 0, 0);
     }

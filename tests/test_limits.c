@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attention_expected.h"
+#include "attention_rows.h"
 #include "child.h"
 #include "opencl.h"
 #include "rows.h"
@@ -73,7 +74,7 @@ START_TEST(each_row_is_right_or_declines)
 {
     const attention_case c = {"each row", {3, 4, 2, 17, 19, 9, 9}, .causal = 1,
         .diagonal = CLATTN_BOTTOM_RIGHT, .key_lengths = true, .returns = BOTH};
-    check_case(&c, clattn_kernel_name((size_t)_i));
+    check_case(&c, attention_row_name((size_t)_i));
 }
 END_TEST
 
@@ -121,7 +122,7 @@ START_TEST(groups_that_are_mostly_empty_end_and_are_right)
     const size_t n = (size_t)_i % 9;
     const attention_case c = {"mostly empty groups",
         {1, 3, 3, 1 + n / 3, 1 + n % 3, 5, 5}, .returns = BOTH};
-    check_case(&c, clattn_kernel_name((size_t)_i / 9));
+    check_case(&c, attention_row_name((size_t)_i / 9));
 }
 END_TEST
 

@@ -3,6 +3,7 @@
  * handed.c - small attention problems with their numbers and their results.
  */
 #include "handed.h"
+#include "attention_rows.h"
 
 #include <check.h>
 #include <math.h>
@@ -105,7 +106,7 @@ void handed_check_on(
 static int row_count(void)
 {
     int count = 1; /* of choice */
-    while (clattn_kernel_name((size_t)count - 1) != NULL)
+    while (attention_row_name((size_t)count - 1) != NULL)
         ++count;
     return count;
 }
@@ -118,7 +119,7 @@ int handed_count(size_t cases)
 const char *handed_row(int index)
 {
     const int row = index % row_count();
-    return row == 0 ? NULL : clattn_kernel_name((size_t)row - 1);
+    return row == 0 ? NULL : attention_row_name((size_t)row - 1);
 }
 
 void handed_check(const handed_case *cases, int index)

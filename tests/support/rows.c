@@ -3,6 +3,7 @@
  * rows.c - small steps of the tests that hold each kernel row to a property.
  */
 #include "rows.h"
+#include "attention_rows.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 int rows_count(void)
 {
     int count = 0;
-    while (clattn_kernel_name((size_t)count) != NULL)
+    while (attention_row_name((size_t)count) != NULL)
         ++count;
     return count;
 }
@@ -24,7 +25,7 @@ void rows_create(attention_trial *trial, const attention_case *c, int row)
     clattn_error error;
     clattn_plan *plan = NULL;
     ck_assert(attention_trial_create(trial, c));
-    trial->problem.kernel = clattn_kernel_name((size_t)row);
+    trial->problem.kernel = attention_row_name((size_t)row);
     const clattn_status status = clattn_attention_plan(
         &plan, opencl_get()->ctx, &trial->problem, &error);
     if (status == CLATTN_UNSUPPORTED) {
