@@ -37,7 +37,7 @@ typedef struct matmul_params {
     wide items_offset;
     whole first[3];
     whole M, N;
-    whole first_row;      /* of the block, as the item counts */
+    whole first_row; /* of the block, as the item counts */
     whole reserved;
     whole k_begin, k_end; /* this launch's part of K; the rest is in c */
     whole heads;          /* z = b * heads + h */
@@ -64,9 +64,9 @@ typedef struct panels_params {
 /* All that the steps of attention need, fused or one by one. */
 typedef struct attention_params {
     place q, k, v, out, lse, weights;
-    place mask;   /* its column stride is mask_column */
-    place scores; /* the block in workspace: rows from first_row on */
-    wide diagonal;                  /* of all items, without a table */
+    place mask;    /* its column stride is mask_column */
+    place scores;  /* the block in workspace: rows from first_row on */
+    wide diagonal; /* of all items, without a table */
     wide window_left, window_right; /* keys around row + diagonal */
     wide items_offset, slopes_offset, sinks_offset;
     wide dropout_first; /* of the first item's first head */
@@ -80,7 +80,7 @@ typedef struct attention_params {
     whole first_row, rows; /* of the block, in i */
     whole mask_column;     /* 0 or 1 */
     whole Dv;
-    whole j_begin, j_end;  /* this launch's keys, of a sum in parts */
+    whole j_begin, j_end; /* this launch's keys, of a sum in parts */
     whole reserved;
 } attention_params;
 
