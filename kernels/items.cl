@@ -12,7 +12,7 @@
  *
  * One work-item an item.
  *
- * Check with:
+ * Check with: -DITEMS=1
  */
 #include "params.h"
 
