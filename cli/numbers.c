@@ -10,26 +10,18 @@
 
 #include "values.h"
 
-/* One number of a list and the comma behind it. */
-static bool take_number(float *to, const char **at)
+static bool take_number(void *to, const char **at)
 {
     char *end = NULL;
     /* strtof alone would take blanks, inf and nan. */
     if (!**at || !strchr("+-.0123456789", **at))
         return false;
-    *to = strtof(*at, &end);
-    if (end == *at || !isfinite(*to))
+    const float number = strtof(*at, &end);
+    if (end == *at || !isfinite(number))
         return false;
+    *(float *)to = number;
     *at = end;
-    return *end == ',' || *end == '\0';
-}
-
-static size_t count_values(const char *text)
-{
-    size_t count = 1;
-    for (; *text; text++)
-        count += *text == ',';
-    return count;
+    return true;
 }
 
 bool numbers_parse(numbers *list, option_id id, const char *text, failure *f)
@@ -40,22 +32,11 @@ bool numbers_parse(numbers *list, option_id id, const char *text, failure *f)
     list->is_file = value_is_file(text);
     if (list->is_file)
         return true;
-    list->count = count_values(text);
-    list->value = calloc(list->count, sizeof *list->value);
-    if (!list->value)
-        return fail(
-            f, "no memory for %zu values of %s", list->count, option_name(id));
-    const char *at = text;
-    for (size_t i = 0; i < list->count; i++, at += *at == ',') {
-        if (take_number(&list->value[i], &at))
-            continue;
-        numbers_free(list);
-        return fail(f,
-            "%s %s is neither a comma list of finite numbers nor a file name "
-            "that ends in .npy",
-            option_name(id), text);
-    }
-    return true;
+    void *value = NULL;
+    const bool done = value_list(&value, &list->count, sizeof *list->value,
+        take_number, "finite numbers", id, text, f);
+    list->value = value;
+    return done;
 }
 
 static bool read_file(numbers *list, enum npy_two_bytes two_bytes, failure *f)

@@ -100,8 +100,39 @@ bool value_is_file(const char *text)
     return size >= 4 && strcmp(text + size - 4, ".npy") == 0;
 }
 
-/* One number of a list and the comma behind it. */
-static bool take_integer(int32_t *to, const char **at)
+static size_t count_values(const char *text)
+{
+    size_t count = 1;
+    for (; *text; text++)
+        count += *text == ',';
+    return count;
+}
+
+bool value_list(void **value, size_t *count, size_t bytes, value_take *take,
+    const char *kind, option_id id, const char *text, failure *f)
+{
+    *count = count_values(text);
+    *value = calloc(*count, bytes);
+    if (!*value)
+        return fail(
+            f, "no memory for %zu values of %s", *count, option_name(id));
+    const char *at = text;
+    for (size_t i = 0; i < *count; i++, at += *at == ',') {
+        if (take((char *)*value + i * bytes, &at) &&
+            (*at == ',' || *at == '\0'))
+            continue;
+        free(*value);
+        *value = NULL;
+        *count = 0;
+        return fail(f,
+            "%s %s is neither a comma list of %s nor a file name that ends in "
+            ".npy",
+            option_name(id), text, kind);
+    }
+    return true;
+}
+
+static bool take_integer(void *to, const char **at)
 {
     char *end = NULL;
     const char first = **at == '-' ? (*at)[1] : **at;
@@ -111,17 +142,9 @@ static bool take_integer(int32_t *to, const char **at)
     const long long number = strtoll(*at, &end, 10);
     if (errno || number < INT32_MIN || number > INT32_MAX)
         return false;
-    *to = (int32_t)number;
+    *(int32_t *)to = (int32_t)number;
     *at = end;
-    return *end == ',' || *end == '\0';
-}
-
-static size_t count_commas(const char *text)
-{
-    size_t count = 0;
-    for (; *text; text++)
-        count += *text == ',';
-    return count;
+    return true;
 }
 
 bool integers_parse(integers *list, option_id id, const char *text, failure *f)
@@ -132,22 +155,11 @@ bool integers_parse(integers *list, option_id id, const char *text, failure *f)
     list->is_file = value_is_file(text);
     if (list->is_file)
         return true;
-    list->count = count_commas(text) + 1;
-    list->value = calloc(list->count, sizeof *list->value);
-    if (!list->value)
-        return fail(
-            f, "no memory for %zu values of %s", list->count, option_name(id));
-    const char *at = text;
-    for (size_t i = 0; i < list->count; i++, at += *at == ',') {
-        if (take_integer(&list->value[i], &at))
-            continue;
-        integers_free(list);
-        return fail(f,
-            "%s %s is neither a comma list of whole numbers nor a file name "
-            "that ends in .npy",
-            option_name(id), text);
-    }
-    return true;
+    void *value = NULL;
+    const bool done = value_list(&value, &list->count, sizeof *list->value,
+        take_integer, "whole numbers", id, text, f);
+    list->value = value;
+    return done;
 }
 
 bool integers_read(integers *list, failure *f)

@@ -42,6 +42,15 @@ typedef struct integers {
 } integers;
 
 bool value_is_file(const char *text);
+
+/* Read one number at *at into *to and move *at behind it. */
+typedef bool value_take(void *to, const char **at);
+
+/* Read the comma list `text`: *value is the caller's to free, *count elements
+   of so many bytes.  `kind` names them: "whole numbers". */
+bool value_list(void **value, size_t *count, size_t bytes, value_take *take,
+    const char *kind, option_id id, const char *text, failure *f);
+
 /* Read a comma list; a file is only noted.  text may be NULL. */
 bool integers_parse(integers *list, option_id id, const char *text, failure *f);
 /* Read the file, if it is one. */

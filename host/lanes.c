@@ -78,14 +78,7 @@ static bool fits(declined_rows *declined, const kernel_row *row,
     }
     if (!group_fits(declined, row, limits, s->LS, 1, s->LS > 1 ? bytes : 0))
         return false;
-    if (limits->max_iterations > 0 &&
-        loop_passes(a, s) > limits->max_iterations) {
-        decline(declined, row,
-            "takes %zu loop passes, the device ends loops after %zu",
-            loop_passes(a, s), limits->max_iterations);
-        return false;
-    }
-    return true;
+    return loops_fit(declined, row, limits, loop_passes(a, s));
 }
 
 static bool returns_matrix(const clattn_attention *a)
@@ -94,34 +87,24 @@ static bool returns_matrix(const clattn_attention *a)
                            CLATTN_RETURN_SCALED | CLATTN_RETURN_CAPPED)) != 0;
 }
 
-static bool has_lanes(declined_rows *declined, const kernel_row *row,
-    const device_limits *limits, size_t *lanes)
-{
-    *lanes = limits->native_width >= 16  ? 16
-             : limits->native_width >= 8 ? 8
-                                         : 4;
-    if (limits->is_cpu && limits->native_width >= 4)
-        return true;
-    decline(declined, row,
-        "is for CPUs with vectors of 4 floats or more, this is %s with %zu",
-        limits->is_cpu ? "one" : "another device", limits->native_width);
-    return false;
-}
-
 /* Whether the row's shape can run there; *s is the shape. */
 static bool choose_shape(shape *s, declined_rows *declined,
     const kernel_row *row, const clattn_attention *a,
     const device_limits *limits)
 {
-    size_t lanes = 1;
     if (!isfinite(a->scale * 1.44269504f)) {
         decline(declined, row, "scale %g times log2(e) is not finite",
             (double)a->scale);
         return false;
     }
-    if (row->items == 1 && !has_lanes(declined, row, limits, &lanes))
-        return false;
-    *s = row->items == 1 ? cpu_shape(a, lanes) : item_shape(row);
+    if (row->items == 1) {
+        const size_t lanes = cpu_lanes(declined, row, limits);
+        if (lanes == 0)
+            return false;
+        *s = cpu_shape(a, lanes);
+    } else {
+        *s = item_shape(row);
+    }
     return fits(declined, row, a, limits, s);
 }
 
@@ -177,9 +160,6 @@ clattn_status walk_lanes(const proposal *p, const clattn_attention *a,
 }
 
 /* ---- With a matrix of scores -------------------------------------------------- */
-
-/* Scores in memory at a time. */
-#define SCORES_BYTES ((size_t)32 << 20)
 
 static size_t block_floats(const proposal *p, const clattn_attention *a)
 {

@@ -132,17 +132,6 @@ static size_t loop_passes(const cut *c, size_t K)
     return tiles(K, KC) * (copies + packs + sums) + moves;
 }
 
-static bool runs_there(
-    declined_rows *declined, const kernel_row *row, const device_limits *limits)
-{
-    if (limits->is_cpu && limits->native_width >= 4)
-        return group_fits(declined, row, limits, 1, 1, 0);
-    decline(declined, row,
-        "is for CPUs with vectors of 4 floats or more, this is %s with %zu",
-        limits->is_cpu ? "one" : "another device", limits->native_width);
-    return false;
-}
-
 /* Prefetches for whoever gets here: PoCL and Intel's driver, the ones with such
    vectors, know clang's builtin; only panels are worth it. */
 static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
@@ -163,16 +152,12 @@ static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
 bool propose_matmul_lanes(proposal *p, declined_rows *declined,
     const kernel_row *row, const matmul_job *job, const device_limits *limits)
 {
-    if (!runs_there(declined, row, limits))
+    if (cpu_lanes(declined, row, limits) == 0 ||
+        !group_fits(declined, row, limits, 1, 1, 0))
         return false;
     const cut c = cut_of(job, limits);
-    const size_t passes = loop_passes(&c, job->K);
-    if (limits->max_iterations > 0 && passes > limits->max_iterations) {
-        decline(declined, row,
-            "takes %zu loop passes, the device ends loops after %zu", passes,
-            limits->max_iterations);
+    if (!loops_fit(declined, row, limits, loop_passes(&c, job->K)))
         return false;
-    }
     need_kernels(p, job, &c);
     if (c.packed)
         p->workspace_bytes = c.matrices * c.panels_head * sizeof(float);

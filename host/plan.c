@@ -157,6 +157,29 @@ bool group_fits(declined_rows *declined, const kernel_row *row,
     return true;
 }
 
+bool loops_fit(declined_rows *declined, const kernel_row *row,
+    const device_limits *limits, size_t passes)
+{
+    if (limits->max_iterations == 0 || passes <= limits->max_iterations)
+        return true;
+    decline(declined, row,
+        "takes %zu loop passes, the device ends loops after %zu", passes,
+        limits->max_iterations);
+    return false;
+}
+
+size_t cpu_lanes(
+    declined_rows *declined, const kernel_row *row, const device_limits *limits)
+{
+    const size_t width = limits->native_width;
+    if (limits->is_cpu && width >= 4)
+        return width >= 16 ? 16 : width >= 8 ? 8 : 4;
+    decline(declined, row,
+        "is for CPUs with vectors of 4 floats or more, this is %s with %zu",
+        limits->is_cpu ? "one" : "another device", width);
+    return 0;
+}
+
 void plan_need(
     proposal *p, const char *name, size_t group_items, const char *format, ...)
 {

@@ -129,6 +129,14 @@ void decline(
 void plan_need(
     proposal *p, const char *name, size_t group_items, const char *format, ...);
 
+/* Whether a work-item may pass through loops so often. */
+bool loops_fit(declined_rows *declined, const kernel_row *row,
+    const device_limits *limits, size_t passes);
+
+/* Lanes of a CPU's vectors: 16, 8 or 4; 0, and declined, on any other device. */
+size_t cpu_lanes(declined_rows *declined, const kernel_row *row,
+    const device_limits *limits);
+
 /* The kernels' number for what goes to the weights output; 0: nothing. */
 int weights_stage(const clattn_attention *a);
 

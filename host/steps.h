@@ -30,6 +30,10 @@ bool has_items(const clattn_attention *a);
 /* Bytes of the table, a multiple of 64; 0 without one. */
 size_t items_bytes(const clattn_attention *a);
 
+/* Scores in memory at a time: enough rows to fill any device, and a fraction of
+   what inputs of that size take. */
+#define SCORES_BYTES ((size_t)32 << 20)
+
 /* Bytes that a buffer of the device has room for beside the table. */
 size_t scores_room(const clattn_attention *a, size_t max_buffer_bytes);
 

@@ -20,10 +20,6 @@ enum {
     WEIGHTED_SUM
 }; /* in need[] */
 
-/* Scores in memory at a time: enough rows to fill any device, and a fraction of
-   what inputs of that size take. */
-#define SCORES_BYTES ((size_t)32 << 20)
-
 /* ---- Proposals -------------------------------------------------------------- */
 
 /* Local memory of matmul, the hungriest. */

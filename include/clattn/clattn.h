@@ -244,7 +244,8 @@ const char *clattn_kernel_name(size_t index);
  * init: zero them.
  *
  * clattn_X_supported answers as clattn_X_plan would, in microseconds, without
- * compiling: after its CLATTN_OK only memory, compiler or device can fail.
+ * compiling: after its CLATTN_OK only memory, compiler or device can fail, or a
+ * row asked for by name whose kernels, as built, take smaller groups than needed.
  *
  * clattn_X_plan may compile for seconds the first time.  Only dtypes, options,
  * D and Dv are compiled in: a plan for other lengths, batches or strides is
@@ -326,7 +327,8 @@ typedef struct clattn_attention {
     size_t Hq, Hkv;        /* query head h reads head h / (Hq / Hkv) of k, v */
     size_t Lq, Lk;         /* rows of q; rows of k and v */
     size_t D, Dv;          /* columns of q and k; of v and out.  1 to 512 */
-    size_t q_rows, k_rows; /* packed batches only: capacity in rows */
+    size_t q_rows, k_rows; /* packed batches only: capacity in rows, at least 1
+                              unless nothing is to be done */
 
     clattn_tensor q;       /* (B, Hq, Lq, D)     or (q_rows, Hq, D) */
     clattn_tensor k;       /* (B, Hkv, Lk, D)    or (k_rows, Hkv, D) */
@@ -338,8 +340,8 @@ typedef struct clattn_attention {
     clattn_mask mask;
 
     const float *alibi_slopes; /* Hq values; NULL: none */
-    const char *kernel;        /* NULL: the best; a path, "materialised"; or a
-                                  clattn_kernel_name */
+    const char *kernel;        /* NULL: the best; a path, "fused" or
+                                  "materialised"; or a clattn_kernel_name */
     const char *disable;       /* NULL, or a comma list of paths and names that
                                   are not to be taken */
     int32_t dtype;             /* required; of all tensors that name none */
@@ -370,7 +372,8 @@ typedef struct clattn_attention {
  * 1 / (1 - dropout_p).  w is word j % 4 of Philox4x32-10 with key = seed and
  * counter = (j / 4, i, low, high) of offset + b * Hq + h, so the entries depend
  * on nothing else (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
- * 2011).  Fresh entries: advance the offset by B * Hq.
+ * 2011).  Fresh entries: advance the offset by B * Hq.  Without dropout_p seed
+ * and offset are not looked at.
  */
 typedef struct clattn_attention_args {
     size_t struct_size;
@@ -461,7 +464,8 @@ enum clattn_layer_flags {
  * Packed weights are one buffer given thrice with offsets, and with the long
  * row stride if they lie side by side.  Where rows mix q, k and v within a head
  * (GPT-NeoX), regroup them first.  Key lengths hide keys only: a padded query
- * row holds what the formula gives, as in PyTorch.
+ * row holds what the formula gives, as in PyTorch.  Kernels do no packed batches
+ * in a layer yet: CLATTN_UNSUPPORTED.
  */
 typedef struct clattn_layer {
     size_t struct_size;
