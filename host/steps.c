@@ -78,9 +78,9 @@ static const struct {
     const char *name;
     int (*value)(const clattn_attention *a);
 } OPTIONS[] = {
-    {"BAND", option_band},
+    {"BAND", option_band}, /* those of visible.clh ... */
     {"ITEMS", option_items},
-    {"PACKED", option_packed},
+    {"PACKED", option_packed}, /* ... end here */
     {"SOFTCAP", option_softcap},
     {"ALIBI", option_alibi},
     {"SINKS", option_sinks},
@@ -89,14 +89,29 @@ static const struct {
     {"LSE", option_lse},
 };
 
-void rules_options(char *text, size_t capacity, const clattn_attention *a)
+enum {
+    VISIBLE_OPTIONS = 3
+};
+
+static void list_options(
+    char *text, size_t capacity, const clattn_attention *a, size_t count)
 {
     size_t used = 0;
-    for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; ++i) {
+    for (size_t i = 0; i < count; ++i) {
         const int n = snprintf(text + used, capacity - used, "-D%s=%d ",
             OPTIONS[i].name, OPTIONS[i].value(a));
         used += n > 0 && (size_t)n < capacity - used ? (size_t)n : 0;
     }
+}
+
+void visible_options(char *text, size_t capacity, const clattn_attention *a)
+{
+    list_options(text, capacity, a, VISIBLE_OPTIONS);
+}
+
+void rules_options(char *text, size_t capacity, const clattn_attention *a)
+{
+    list_options(text, capacity, a, sizeof OPTIONS / sizeof OPTIONS[0]);
 }
 
 /* ---- Parameters -------------------------------------------------------------- */

@@ -37,7 +37,9 @@ size_t items_bytes(const clattn_attention *a);
 /* Bytes that a buffer of the device has room for beside the table. */
 size_t scores_room(const clattn_attention *a, size_t max_buffer_bytes);
 
-/* The options of kernels/rules.clh as -D, in front of a kernel's own. */
+/* The options of kernels/visible.clh as -D, in front of a kernel's own; and with
+   them those of rules.clh. */
+void visible_options(char *text, size_t capacity, const clattn_attention *a);
 void rules_options(char *text, size_t capacity, const clattn_attention *a);
 
 /* All parameters of the whole problem; a walk sets first, block and scores. */

@@ -139,7 +139,7 @@ static matmul_job scores_job(const clattn_attention *a, const proposal *p)
 bool propose_tiled(proposal *p, declined_rows *declined, const kernel_row *row,
     const clattn_attention *a, const device_limits *limits)
 {
-    char rules[200];
+    char rules[200], visible[60];
     p->part = part_of(row, limits);
     if (!tile_fits(declined, row, limits) ||
         !softmax_fits(declined, row, limits, a->Lk) ||
@@ -149,12 +149,13 @@ bool propose_tiled(proposal *p, declined_rows *declined, const kernel_row *row,
     const matmul_job job = scores_job(a, p);
     const int stage = weights_stage(a);
     rules_options(rules, sizeof rules, a);
+    visible_options(visible, sizeof visible, a);
     need_matmul(p, &job, has_items(a));
     plan_need(p, "scale_softmax", row->items, "%s-DSTAGE=%d -DWT=%d -DG=%zu",
         rules, stage, stage ? (int)a->weights.dtype : CLATTN_F32, row->items);
     plan_need(p, "weighted_sum", row->tile * row->tile,
-        "%s-DVT=%d -DOT=%d -DT=%zu", rules, (int)a->v.dtype, (int)a->out.dtype,
-        row->tile);
+        "%s-DVT=%d -DOT=%d -DT=%zu", visible, (int)a->v.dtype,
+        (int)a->out.dtype, row->tile);
     snprintf(p->note, sizeof p->note,
         "scores of %zu head%s x %zu rows at a time", p->block_heads,
         p->block_heads == 1 ? "" : "s", p->block_rows);

@@ -31,6 +31,7 @@
 #define VW 1
 #include "params.h"
 #include "lanes.clh"
+#include "visible.clh"
 #include "rules.clh"
 
 #define STAGE_NONE 0

@@ -12,17 +12,16 @@
  *
  * Compile-time parameters              values        default
  *   VT, OT  storage of v, out          STORAGE_...   required
- *   those of rules.clh                               required
+ *   those of visible.clh                             required
  *   T       rows and columns of a tile 1 to 16       4
  *
- * Check with: -DT=16 -DVT=1 -DOT=1 -DBAND=0 -DITEMS=0 -DPACKED=0 -DSOFTCAP=0 -DALIBI=0 -DSINKS=0 -DDROPOUT=0 -DMASK=0 -DLSE=0
- * Check with: -DT=8 -DVT=2 -DOT=3 -DBAND=1 -DITEMS=1 -DPACKED=1 -DSOFTCAP=0 -DALIBI=0 -DSINKS=0 -DDROPOUT=0 -DMASK=4 -DLSE=0
- * Check with: -DT=1 -DVT=3 -DOT=2 -DBAND=1 -DITEMS=1 -DPACKED=0 -DSOFTCAP=0 -DALIBI=0 -DSINKS=0 -DDROPOUT=0 -DMASK=0 -DLSE=0
+ * Check with: -DT=16 -DVT=1 -DOT=1 -DBAND=0 -DITEMS=0 -DPACKED=0
+ * Check with: -DT=8 -DVT=2 -DOT=3 -DBAND=1 -DITEMS=1 -DPACKED=1
+ * Check with: -DT=1 -DVT=3 -DOT=2 -DBAND=1 -DITEMS=1 -DPACKED=0
  */
-#define VW 1
 #include "params.h"
-#include "lanes.clh"
-#include "rules.clh"
+#include "storage.clh"
+#include "visible.clh"
 
 #if !defined(VT) || !defined(OT)
 #error "weighted_sum.cl: define VT and OT"

@@ -20,6 +20,7 @@
  */
 #include "params.h"
 #include "lanes.clh"
+#include "visible.clh"
 #include "rules.clh"
 #include "tiles.clh"
 #include "blocks.clh"

@@ -23,7 +23,7 @@ enum {
 };
 
 static const char *const PIECES[] = {
-    "params.h", "lanes.clh", "rules.clh", NULL};
+    "params.h", "lanes.clh", "visible.clh", "rules.clh", NULL};
 
 static void run(const char *text, size_t width, const kernel_rules *rules,
     const probe_call *call)
