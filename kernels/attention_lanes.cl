@@ -79,7 +79,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
 #endif
 
     const int own = first + lane * OWN_ROWS;
-    const float unit = SOFTCAP ? p.scale : p.scale * LOG2E;
+    const float unit = unit_of(&p);
     V top[NV], sum[NV], rescale[NV];
     UNROLL
     for (int w = 0; w < NV; ++w) {
@@ -96,7 +96,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
     const int begin = seen_begin & ~3; /* random words come in fours */
     const int end = seen_end;
     if (begin < end)
-        load_queries(q_t, q, p.q.row, own, last, lane);
+        load_queries(q_t, q, p.q.row, sign_of(&p), own, last, lane);
 
     for (int j = begin; j < end; j += BC) {
         const int n = min(BC, end - j);
@@ -109,7 +109,7 @@ void attention_lanes(__global out_element *out, __global float *lse,
         if (LS == 1 && visible == NOTHING_VISIBLE)
             continue;
         masked = visible == PARTLY_VISIBLE;
-#elif BAND || SOFTCAP || ALIBI
+#elif RULED
         __global const mask_element *mask_block = mask;
 #endif
         __global const k_element *k_block = k + j * p.k.row;
@@ -139,19 +139,25 @@ void attention_lanes(__global out_element *out, __global float *lse,
         V most[NV];
         UNROLL
         for (int w = 0; w < NV; ++w)
-            most[w] = top[w];
-        score_block(s_t, most, q_t, keys, key_row, unit, n, lane);
-#if BAND || SOFTCAP || ALIBI || MASK
+            most[w] = (V)(-INFINITY);
+        score_block(s_t, most, q_t, keys, key_row, n, lane);
+#if RULED
         const block here = {own, last, j, n, banded, masked,
             ALIBI ? slopes[p.slopes_offset + h] : 0.0f};
-        if (SOFTCAP || ALIBI || banded || masked)
-            apply_rules(s_t, most, top, &p, &it, &here, mask_block, lane);
+        const int ruled = SOFTCAP || ALIBI || banded || masked;
+        if (ruled)
+            apply_rules(s_t, most, top, &p, &it, &here, unit, mask_block, lane);
+#else
+        const int ruled = 0;
 #endif
+        if (!ruled)
+            scale_most(most, top, unit);
         int guarded = banded || masked;
 #if LS == 1
         guarded = guarded && has_nonfinite(values, value_row, n);
 #endif
-        softmax_block(s_t, most, top, sum, rescale, n, guarded, lane);
+        softmax_block(s_t, most, top, sum, rescale, ruled ? 1.0f : unit, n,
+            guarded, lane);
 #if DROPOUT
         drop_block(s_t, &p, own, j, n, at.z, lane);
 #endif

@@ -45,6 +45,7 @@
 #ifndef PREFETCH
 #define PREFETCH 0
 #endif
+#define SUM 64 /* products added up apart */
 
 /* a is used where it lies if it is f32, else copied.  The copy's rows are
    A_ROW apart, so that they fall into different sets of a cache. */
@@ -106,37 +107,42 @@ DEFINE_PACK(pack, __private)
 /* ---- Products -------------------------------------------------------------- */
 
 /* c[row][vector] += a b for MR rows and one panel; rows of a past the last are
-   the last once more. */
+   the last once more.  SUM products are added up before they meet c: the sum
+   of K rounds as one of SUM + K / SUM. */
 static inline void tile(V *c, A_SPACE const float *a, long row, int last,
     B_SPACE const float *b, int depth)
 {
-    V sum[MR][NV];
     A_SPACE const float *row_of[MR];
     UNROLL
-    for (int m = 0; m < MR; ++m) {
+    for (int m = 0; m < MR; ++m)
         row_of[m] = a + min(m, last) * row;
+    for (int k0 = 0; k0 < depth; k0 += SUM) {
+        V sum[MR][NV];
         UNROLL
-        for (int v = 0; v < NV; ++v)
-            sum[m][v] = c[m * NV + v];
-    }
-    for (int k = 0; k < depth; ++k) {
-        V column[NV];
-        UNROLL
-        for (int v = 0; v < NV; ++v)
-            column[v] = *(B_SPACE const V_unaligned *)(b + k * PANEL + v * VW);
-        UNROLL
-        for (int m = 0; m < MR; ++m) {
-            const V x = (V)(row_of[m][k]);
+        for (int m = 0; m < MR; ++m)
             UNROLL
             for (int v = 0; v < NV; ++v)
-                sum[m][v] += x * column[v];
+                sum[m][v] = (V)(0.0f);
+        for (int k = k0; k < min(k0 + SUM, depth); ++k) {
+            V column[NV];
+            UNROLL
+            for (int v = 0; v < NV; ++v)
+                column[v] =
+                    *(B_SPACE const V_unaligned *)(b + k * PANEL + v * VW);
+            UNROLL
+            for (int m = 0; m < MR; ++m) {
+                const V x = (V)(row_of[m][k]);
+                UNROLL
+                for (int v = 0; v < NV; ++v)
+                    sum[m][v] += x * column[v];
+            }
         }
-    }
-    UNROLL
-    for (int m = 0; m < MR; ++m)
         UNROLL
-        for (int v = 0; v < NV; ++v)
-            c[m * NV + v] = sum[m][v];
+        for (int m = 0; m < MR; ++m)
+            UNROLL
+            for (int v = 0; v < NV; ++v)
+                c[m * NV + v] += sum[m][v];
+    }
 }
 
 /* ---- Blocks ---------------------------------------------------------------- */

@@ -56,15 +56,15 @@ static inline void take_block(V *s_t, __global const float *kept, int n)
 }
 
 /* Weights of a block from its kept scores; guarded: -1 where hidden. */
-INLINE void final_block(V *s_t, const V *top, const V *inverse, int n,
-    const int guarded)
+INLINE void final_block(V *s_t, const V *top, const V *inverse, float unit,
+    int n, const int guarded)
 {
     for (int j = 0; j < n; ++j)
         UNROLL
         for (int v = 0; v < NV; ++v) {
             const V s = s_t[j * NV + v];
             const V base = top[v] == -INFINITY ? (V)(0.0f) : top[v];
-            const V p = exp2_negative(s - base) * inverse[v];
+            const V p = exp2_negative(fma(s, (V)(unit), -base)) * inverse[v];
             /* Not p: 0 times the factor of a row of NaN is no 0. */
             s_t[j * NV + v] = s == -INFINITY ? (V)(guarded ? -1.0f : 0.0f) : p;
         }
@@ -96,7 +96,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
     const stand at = stand_of(&p, items);
     const item it = at.it;
     const int b = at.b, h = at.h, own = at.first, last = at.last;
-    const float unit = SOFTCAP ? p.scale : p.scale * LOG2E;
+    const float unit = unit_of(&p), kept_unit = RULED ? 1.0f : unit;
     const int rows_end = min(own + OWN_ROWS, it.rows);
 
     q += p.q.offset + b * p.q.batch + h * p.q.head + it.q_first * p.q.row;
@@ -118,7 +118,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
         top[w] = (V)(-INFINITY);
         sum[w] = (V)(0.0f);
         one[w] = (V)(1.0f);
-        natural[w] = (V)(LN2); /* scores are kept in units of ln 2 */
+        natural[w] = (V)(RULED ? LN2 : fabs(p.scale));
     }
     for (int c = 0; c < DV * NV; ++c)
         o_t[c] = (V)(0.0f);
@@ -128,7 +128,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
     begin &= ~3; /* random words come in fours */
     end = max(begin, end);
     if (begin < end)
-        load_queries(q_t, q, p.q.row, own, last, 0);
+        load_queries(q_t, q, p.q.row, sign_of(&p), own, last, 0);
 
     for (int j = begin; j < end; j += BC) {
         const int n = min(BC, end - j);
@@ -143,20 +143,22 @@ void weights_lanes(__global out_element *out, __global float *lse,
 #endif
         V most[NV];
         for (int w = 0; w < NV; ++w)
-            most[w] = top[w];
-        score_block(s_t, most, q_t, keys, key_row, unit, n, 0);
-#if BAND || SOFTCAP || ALIBI || MASK
+            most[w] = (V)(-INFINITY);
+        score_block(s_t, most, q_t, keys, key_row, n, 0);
+#if RULED
         const block here = {own, last, j, n,
             !band_is_full(&p, &it, own, last, j, n), MASK != 0,
             ALIBI ? slopes[p.slopes_offset + h] : 0.0f};
-        apply_rules(s_t, most, top, &p, &it, &here,
+        apply_rules(s_t, most, top, &p, &it, &here, unit,
             mask + (MASK ? j * p.mask_column : 0), 0);
+#else
+        scale_most(most, top, unit);
 #endif
         keep_block(scores + (long)j * OWN_ROWS, s_t, n);
         if (STAGE == STAGE_FINAL)
             store_weights(weights + j, p.weights.row, s_t, n, natural, own,
                 rows_end, 0);
-        softmax_block(s_t, most, top, sum, rescale, n, 0, 0);
+        softmax_block(s_t, most, top, sum, rescale, kept_unit, n, 0, 0);
     }
     finish_rows(factor, lse, sinks, &p, &at, top, sum, own);
 
@@ -177,7 +179,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
         const int guarded = 0;
 #endif
         take_block(s_t, scores + (long)j * OWN_ROWS, n);
-        final_block(s_t, top, factor, n, guarded);
+        final_block(s_t, top, factor, kept_unit, n, guarded);
 #if DROPOUT
         drop_block(s_t, &p, own, j, n, at.z, 0);
 #endif

@@ -123,7 +123,7 @@ START_TEST(equal_scores_give_the_mean_of_the_values)
         for (size_t j = 0; j < seen; ++j)
             sum += *fused_key(&p, FUSED_V, 0, 1, j, 6);
         const double got = *fused_out(&p, 0, 1, i, 6);
-        ck_assert_msg(fabs(got - sum / (double)seen) <= 8 * 2e-7,
+        ck_assert_msg(fabs(got - sum / (double)seen) <= 8 * 1.1e-7,
             "%s: row %zu is %.9g, but must be %.9g", p.text, i, got,
             sum / (double)seen);
     }
