@@ -31,16 +31,12 @@ static size_t scratch_bytes(const clattn_attention *a, const shape *s)
 
 /*
  * Register tiles by lanes: 16 accumulators of 32 registers, or 8 of 16, hide
- * the latency of a multiply-add on two pipes; more spill.  With a band smaller
- * row blocks waste less on the diagonal.
+ * the latency of a multiply-add on two pipes; more spill.
  */
 static shape cpu_shape(const clattn_attention *a, size_t lanes)
 {
-    const bool band = a->causal || a->window_left >= 0 || a->window_right >= 0;
     shape s = {.VW = lanes, .LS = 1, .NV = 2, .BC = 64, .MS = 4, .MO = 4};
-    if (lanes == 16 && band)
-        s.MS = s.MO = 8;
-    else if (lanes == 16)
+    if (lanes == 16)
         s.NV = 4;
     /* What of it lies on the stack is halved until it is safe there. */
     while (scratch_bytes(a, &s) > STACK_BYTES && s.BC > 16)
@@ -115,9 +111,10 @@ static void need_lanes(proposal *p, const char *kernel,
     rules_options(rules, sizeof rules, a);
     plan_need(p, kernel, s->LS,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DVW=%zu -DLS=%zu "
-        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu%s",
+        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu -DPREFETCH=%d%s",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->k.dtype, (int)a->v.dtype,
-        (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO, more);
+        (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO, s->LS == 1,
+        more);
     p->group_rows = s->NV * s->VW * s->LS;
 }
 

@@ -41,6 +41,18 @@
 #include "tiles.clh"
 #include "blocks.clh"
 
+/* Rows that will be written, and the queries of the group that a driver most
+   likely runs next on this thread. */
+static inline void fetch_ahead(__global const out_element *out,
+    __global const q_element *q, const attention_params *p, int first)
+{
+    const int next = BAND ? first - GROUP_ROWS : first + GROUP_ROWS;
+    for (int i = 0; i < GROUP_ROWS; ++i) {
+        fetch_to_write(out + (first + i) * p->out.row, DV * (int)sizeof *out);
+        fetch_later(q + (next + i) * p->q.row, D * (int)sizeof *q);
+    }
+}
+
 __kernel __attribute__((reqd_work_group_size(LS, 1, 1)))
 void attention_lanes(__global out_element *out, __global float *lse,
     __global const q_element *restrict q, __global const k_element *restrict k,
@@ -95,11 +107,14 @@ void attention_lanes(__global out_element *out, __global float *lse,
     keys_seen(&seen_begin, &seen_end, &p, &it, first, last);
     const int begin = seen_begin & ~3; /* random words come in fours */
     const int end = seen_end;
+    const int half_end = lower_half_end(&p, &it, own);
     if (begin < end)
         load_queries(q_t, q, p.q.row, sign_of(&p), own, last, lane);
 
+    fetch_ahead(out, q, &p, first);
     for (int j = begin; j < end; j += BC) {
         const int n = min(BC, end - j);
+        const int upper = clamp(half_end - j, 0, n);
         const int banded = !band_is_full(&p, &it, first, last, j, n);
         int masked = 0;
 #if MASK
@@ -140,7 +155,9 @@ void attention_lanes(__global out_element *out, __global float *lse,
         UNROLL
         for (int w = 0; w < NV; ++w)
             most[w] = (V)(-INFINITY);
-        score_block(s_t, most, q_t, keys, key_row, n, lane);
+        score_block(s_t, most, q_t, keys, key_row,
+            v_block + (STAGE_V ? BC * p.v.row : 0),
+            p.v.row * (long)sizeof *v, DV * (int)sizeof *v, n, upper, lane);
 #if RULED
         const block here = {own, last, j, n, banded, masked,
             ALIBI ? slopes[p.slopes_offset + h] : 0.0f};
@@ -162,9 +179,11 @@ void attention_lanes(__global out_element *out, __global float *lse,
         drop_block(s_t, &p, own, j, n, at.z, lane);
 #endif
         if (guarded)
-            sum_block(o_t, s_t, values, value_row, rescale, n, 1, lane);
+            sum_block(o_t, s_t, values, value_row, rescale, n, upper, 1,
+                lane);
         else
-            sum_block(o_t, s_t, values, value_row, rescale, n, 0, lane);
+            sum_block(o_t, s_t, values, value_row, rescale, n, upper, 0,
+                lane);
     }
 
     V factor[NV];

@@ -21,7 +21,6 @@
  *   MR      rows of a tile                          1 to 14         4
  *   MC, NC  most rows and columns of a block        multiples of    MR,
  *                                                   MR, PANEL       PANEL
- *   PREFETCH  clang's builtin for it is understood  0, 1            0
  *
  * Check with: -DAT=1 -DBT=1 -DCT=1 -DB_ROWS=B_ROWS_K -DPACKED=1 -DVW=16 -DNV=2 -DMR=8 -DMC=128 -DNC=256 -DKC=192 -DPREFETCH=1
  * Check with: -DAT=2 -DBT=3 -DCT=2 -DB_ROWS=B_ROWS_N -DPACKED=0 -DVW=8 -DNV=2
@@ -41,9 +40,6 @@
 #endif
 #ifndef NC
 #define NC PANEL
-#endif
-#ifndef PREFETCH
-#define PREFETCH 0
 #endif
 #define SUM 64 /* products added up apart */
 
@@ -85,22 +81,7 @@ static inline void copy_a(
 }
 #endif
 
-#if PACKED
-/* PoCL 3.1 ignores OpenCL's prefetch(); other drivers do not compile this. */
-#if PREFETCH
-#define PREFETCH_LINE(p) __builtin_prefetch((const void *)(size_t)(p))
-#else
-#define PREFETCH_LINE(p) (void)(p)
-#endif
-#define LINE 16 /* floats of a cache line */
-
-/* A prefetch reads nothing: it may go past the end. */
-static inline void fetch(__global const float *p, int count)
-{
-    for (int i = 0; i < count; i += LINE)
-        PREFETCH_LINE(p + i);
-}
-#else
+#if !PACKED
 DEFINE_PACK(pack, __private)
 #endif
 
@@ -239,7 +220,8 @@ void matmul_lanes(__global c_element *c, __global const a_element *restrict a,
 #endif
             for (int m = 0; m < rows; m += MR) {
 #if PACKED
-                fetch(next + share * m, share * min(MR, rows - m));
+                fetch(next + share * m,
+                    share * min(MR, rows - m) * (int)sizeof *next);
 #endif
                 tile(c_block + AT_C(m, n), a_part + m * a_row, a_row,
                     rows - 1 - m, b_part, depth);

@@ -42,6 +42,15 @@ static inline void fill_weights(__global ELEMENT(WT) *weights, long row_stride,
             STORE(WT, value, weights + row * row_stride + key);
 }
 
+/* n places each of rows i to i_end, which will be written. */
+static inline void fetch_places(
+    __global ELEMENT(WT) *weights, long row_stride, int i, int i_end, int n)
+{
+    for (int row = i; row < i_end; ++row)
+        fetch_to_write(
+            weights + row * row_stride, n * (int)sizeof *weights);
+}
+
 /* Between scratch and the memory that keeps a row block's scores. */
 static inline void keep_block(__global float *kept, const V *s_t, int n)
 {
@@ -127,11 +136,12 @@ void weights_lanes(__global out_element *out, __global float *lse,
     keys_seen(&begin, &end, &p, &it, own, last);
     begin &= ~3; /* random words come in fours */
     end = max(begin, end);
+    const int half_end = lower_half_end(&p, &it, own);
     if (begin < end)
         load_queries(q_t, q, p.q.row, sign_of(&p), own, last, 0);
 
     for (int j = begin; j < end; j += BC) {
-        const int n = min(BC, end - j);
+        const int n = min(BC, end - j), upper = clamp(half_end - j, 0, n);
         __global const k_element *k_block = k + j * p.k.row;
 #if STAGE_K
         stage_k(k_staged, k_block, p.k.row, n, 0);
@@ -141,10 +151,13 @@ void weights_lanes(__global out_element *out, __global float *lse,
         __global const float *keys = k_block;
         const long key_row = p.k.row;
 #endif
+        if (STAGE == STAGE_FINAL)
+            fetch_places(weights + j, p.weights.row, own, rows_end, n);
         V most[NV];
         for (int w = 0; w < NV; ++w)
             most[w] = (V)(-INFINITY);
-        score_block(s_t, most, q_t, keys, key_row, n, 0);
+        score_block(s_t, most, q_t, keys, key_row, k_block + BC * p.k.row,
+            p.k.row * (long)sizeof *k, D * (int)sizeof *k, n, upper, 0);
 #if RULED
         const block here = {own, last, j, n,
             !band_is_full(&p, &it, own, last, j, n), MASK != 0,
@@ -163,7 +176,7 @@ void weights_lanes(__global out_element *out, __global float *lse,
     finish_rows(factor, lse, sinks, &p, &at, top, sum, own);
 
     for (int j = begin; j < end; j += BC) {
-        const int n = min(BC, end - j);
+        const int n = min(BC, end - j), upper = clamp(half_end - j, 0, n);
         __global const v_element *v_block = v + j * p.v.row;
 #if STAGE_V
         stage_v(v_staged, v_block, p.v.row, n, 0);
@@ -178,16 +191,18 @@ void weights_lanes(__global out_element *out, __global float *lse,
 #else
         const int guarded = 0;
 #endif
+        if (STAGE == STAGE_WEIGHTS)
+            fetch_places(weights + j, p.weights.row, own, rows_end, n);
         take_block(s_t, scores + (long)j * OWN_ROWS, n);
         final_block(s_t, top, factor, kept_unit, n, guarded);
 #if DROPOUT
         drop_block(s_t, &p, own, j, n, at.z, 0);
 #endif
         if (guarded) {
-            sum_block(o_t, s_t, values, value_row, one, n, 1, 0);
+            sum_block(o_t, s_t, values, value_row, one, n, upper, 1, 0);
             unmark_block(s_t, n);
         } else {
-            sum_block(o_t, s_t, values, value_row, one, n, 0, 0);
+            sum_block(o_t, s_t, values, value_row, one, n, upper, 0, 0);
         }
         if (STAGE == STAGE_WEIGHTS)
             store_weights(weights + j, p.weights.row, s_t, n, one, own,

@@ -219,7 +219,7 @@ static const struct {
     {"-1/2", -0.5f, 0x1.6a09e6p-1f, -0x1.d9353ep-2f, true},
     {"-1", -1, 0.5f, -0x1.85efacp-1f, true},
     {"the last that is not flushed", -126, 0x1p-126f, -1, true},
-    {"the first that is", -0x1.fa0002p+6f, 0, -1, true},
+    {"the first that is", -0x1.f80002p+6f, 0, -1, true},
     {"-149", -149, 0, -1, true},
     {"-1e9", -1e9f, 0, -1, true},
     {"the least float", -0x1.fffffep+127f, 0, -1, true},
