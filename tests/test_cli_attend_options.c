@@ -313,7 +313,7 @@ int main(void)
     tcase_add_loop_test(options, each_option_means_what_the_docs_say, 0,
         (int)COUNT(CASES) * ATTENDING_WAYS);
     tcase_add_loop_test(
-        options, files_of_f16_are_f2_and_all_others_f4, 0, ATTENDING_WAYS);
+        options, files_of_f16_are_f2_and_all_others_f4, 0, ATTENDING_FUSED);
     tcase_add_loop_test(
         options, f64_inputs_are_rounded_once, 0, ATTENDING_WAYS);
     suite_add_tcase(suite, options);

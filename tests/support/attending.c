@@ -20,7 +20,7 @@
 static const struct way {
     const char *name;
     const char *options[2];
-} WAYS[ATTENDING_ALL] = {
+} WAYS[ATTENDING_WAYS] = {
     {"reference", {"--reference"}},
     {"device", {NULL}},
     {"materialised", {"--path", "materialised"}},
@@ -178,9 +178,24 @@ void attending_do(const attending_case *c, enum attending_way way)
         attending_name(way), result.code, result.err);
 }
 
+/* The path without weights refuses to return any. */
+static void refuse_matrix(const attending_case *c)
+{
+    static program_result result; /* large */
+    prepare(c);
+    run(&result, c, ATTENDING_FUSED);
+    ck_assert_msg(
+        result.code == 1 && strstr(result.err, "keeps no matrix of weights"),
+        "%s, fused: exit code %d, %s", c->about, result.code, result.err);
+}
+
 void attending_check(const attending_case *c, enum attending_way way)
 {
     char about[300];
+    if (way == ATTENDING_FUSED && c->matrix_count > 0) {
+        refuse_matrix(c);
+        return;
+    }
     const size_t rows = c->B * c->Hq * c->Lq;
     snprintf(about, sizeof about, "%s, %s", c->about, attending_name(way));
     attending_do(c, way);

@@ -17,9 +17,7 @@ enum attending_way {
     ATTENDING_AUTO,
     ATTENDING_MATERIALISED,
     ATTENDING_FUSED,
-    ATTENDING_ALL,
-    /* The switch: ATTENDING_ALL where the device's kernels know all options. */
-    ATTENDING_WAYS = ATTENDING_AUTO
+    ATTENDING_WAYS
 };
 
 const char *attending_name(enum attending_way way);
@@ -48,7 +46,7 @@ typedef struct attending_case {
 /* Write the inputs and run the program, which must succeed: q.npy, k.npy, v.npy
    and m.npy lie in the scratch folder, then o.npy, l.npy and s.npy too. */
 void attending_do(const attending_case *c, enum attending_way way);
-/* The same, and compare what is wanted. */
+/* The same, and compare what is wanted; fused must refuse to give a matrix. */
 void attending_check(const attending_case *c, enum attending_way way);
 
 /* `name` holds `count` numbers, and each is what is wanted; NULL is fine. */
