@@ -56,20 +56,21 @@ void decline(
     va_end(arguments);
 }
 
-/* Whether a comma list holds the row's name or path. */
-static bool listed(const char *list, const kernel_row *row)
+static bool holds(const char *list, const char *word)
 {
     while (list && *list != '\0') {
         const size_t length = strcspn(list, ",");
-        const bool name = strlen(row->name) == length &&
-                          strncmp(list, row->name, length) == 0;
-        const bool path = strlen(row->path) == length &&
-                          strncmp(list, row->path, length) == 0;
-        if (name || path)
+        if (strlen(word) == length && strncmp(list, word, length) == 0)
             return true;
         list += length + (list[length] == ',');
     }
     return false;
+}
+
+/* Whether a comma list holds the row's name or path. */
+static bool listed(const char *list, const kernel_row *row)
+{
+    return holds(list, row->name) || holds(list, row->path);
 }
 
 static const char *wished_kernel(const row_wishes *wishes)
@@ -113,7 +114,8 @@ static bool does_products(const kernel_row *row)
 }
 
 /* Decline what the caller does not want; rows beside the one asked for go
-   without a word.  does_it tells whether a row does the operation at all. */
+   without a word, and so do those of a path that do not do the operation:
+   does_it. */
 static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
     bool (*does_it)(const kernel_row *row), const char *operation)
 {
@@ -124,8 +126,10 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
             continue;
         if (kernel && kernel[0] != '\0' && !listed(kernel, row))
             declined->row[i] = true;
-        else if (kernel && kernel[0] != '\0' && !does_it(row))
+        else if (!does_it(row) && holds(kernel, row->name))
             decline(declined, row, "does no %s", operation);
+        else if (!does_it(row))
+            declined->row[i] = true;
         else if (listed(wishes->disable, row) ||
                  listed(wishes->env_disable, row))
             decline(declined, row, "switched off");
