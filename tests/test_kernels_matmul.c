@@ -42,8 +42,10 @@ typedef struct product_case {
     size_t items, heads, group; /* heads of a and c that share one of b */
     edge M, N, K;
     size_t first_row; /* of a block of rows */
+    size_t later;     /* rows of a past the block */
     bool gaps, bias;
     bool table;   /* items begin and end where a table says */
+    bool filled;  /* what is no item's is numbers, not NaN */
     bool in_two;  /* the sum is formed by two launches */
     bool grouped; /* each group is launched for itself */
 } product_case;
@@ -75,6 +77,10 @@ static const product_case CASES[] = {
         {1, -1}, .first_row = 3, .table = true, .in_two = true},
     {"items by a table, each group for itself", 9, 1, 1, {1, 1}, {1, 1}, {1, 0},
         .first_row = 1, .table = true, .grouped = true},
+    {"items by a table, numbers around them", 16, 2, 2, {1, 2}, {2, -1}, {1, 1},
+        .first_row = 3, .table = true, .filled = true},
+    {"items by a table that go on past the block", 8, 1, 1, {1, 2}, {1, 1},
+        {1, 1}, .first_row = 2, .later = 19, .table = true},
 };
 
 /* A case with the tile's size put in. */
@@ -106,7 +112,7 @@ static void place_all(product *p)
 {
     const product_case *c = &p->of;
     const bool n = WAYS[p->way].rows_are_n;
-    const size_t more = c->table ? KERNEL_FIRSTS - 1 : 0;
+    const size_t more = c->later + (c->table ? KERNEL_FIRSTS - 1 : 0);
     arena *a = &p->memory;
     arena_place(a, A,
         kernel_tensor("a", c->items, c->heads, c->first_row + p->M + more, p->K,
@@ -131,6 +137,10 @@ static void fill(product *p)
     const product_case *c = &p->of;
     const bool n = WAYS[p->way].rows_are_n;
     draw d = draw_start(p->way);
+    if (c->filled) {
+        kernel_fill_whole(&p->memory, A, &d);
+        kernel_fill_whole(&p->memory, B, &d);
+    }
     for (size_t bh = 0; bh < c->items * c->heads; ++bh) {
         const size_t b = bh / c->heads, h = bh % c->heads;
         const kernel_item it = item_of(p, b);
@@ -161,7 +171,7 @@ static void create(product *p, const product_case *c, size_t way, bool exact)
     snprintf(p->text, sizeof p->text, "%s, way %zu: T = %zu, rows of %s",
         c->about, way, T, WAYS[way].rows_are_n ? "N" : "K");
     place_all(p);
-    kernel_fill_items(&p->memory, ITEMS, c->first_row + p->M, p->N);
+    kernel_fill_items(&p->memory, ITEMS, c->first_row + p->M + c->later, p->N);
     fill(p);
     if (exact)
         kernel_cut_guards(&p->memory);

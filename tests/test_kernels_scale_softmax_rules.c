@@ -227,6 +227,20 @@ START_TEST(alibi_falls_with_the_distance_on_both_sides)
 }
 END_TEST
 
+START_TEST(the_word_at_the_edge_is_dropped_and_the_one_above_is_kept)
+{
+    const softmax_case c = {"dropout", 1, 1, 1, {2, 0}, 1, 0.25f,
+        .first_row = RULES_WORD_ROW, .rules = {.dropout = 1, .lse = 1}};
+    softmax p;
+    softmax_create(&p, &c, 4);
+    p.params.dropout_last = RULES_WORD - (word)_i;
+    softmax_run(&p);
+    const float got = softmax_weight(&p, 0, 0, 0, RULES_WORD_KEY);
+    ck_assert_msg((got == 0) == (_i == 0), "weight is %g", (double)got);
+    softmax_destroy(&p);
+}
+END_TEST
+
 static const struct {
     word last;
     float keep;
@@ -292,6 +306,8 @@ int main(void)
     tcase_add_loop_test(rules, a_large_finite_mask_hides_nothing, 0, 3);
     tcase_add_test(rules, a_sink_takes_what_a_key_of_its_score_would);
     tcase_add_test(rules, alibi_falls_with_the_distance_on_both_sides);
+    tcase_add_loop_test(
+        rules, the_word_at_the_edge_is_dropped_and_the_one_above_is_kept, 0, 2);
     tcase_add_loop_test(rules, dropout_drops_its_share_and_scales_the_rest, 0,
         (int)COUNT(DROPS));
 

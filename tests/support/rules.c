@@ -74,7 +74,7 @@ void rules_params(const rules *r, attention_params *params)
     params->dropout_first = 0xfffffffe; /* the high word changes */
     params->dropout_key[0] = 0x12345678;
     params->dropout_key[1] = 0x9abcdef0;
-    params->dropout_last = 0x4ccccccc; /* 0.3 of 2^32 */
+    params->dropout_last = RULES_WORD; /* 0.3 of 2^32 */
     params->dropout_keep = 1.25f;
     params->heads = (whole)r->heads;
     params->Lq = (whole)r->Lq;

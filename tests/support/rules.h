@@ -16,7 +16,13 @@ enum rules_slot {
     RULES_ITEMS
 };
 
+/* The dropout word of this row and key, item 0 and head 0: the last that is
+   dropped. */
+#define RULES_WORD 0x4c9e0535u
+
 enum {
+    RULES_WORD_ROW = 3,
+    RULES_WORD_KEY = 2,
     RULES_KEYS = 1024 /* of the longest row */
 };
 
