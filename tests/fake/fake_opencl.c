@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fake_opencl.c - the OpenCL functions that the library calls, for a device
+ * that computes nothing.  Buffers that are made from host memory read all of
+ * it, and reads of buffers write all of it, so that a sanitizer sees both.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_parts.h"
+
+/* ---- Objects --------------------------------------------------------------- */
+
+enum kind {
+    CONTEXT = 1,
+    QUEUE,
+    BUFFER,
+    PROGRAM,
+    KERNEL,
+    EVENT
+};
+
+typedef struct object {
+    enum kind kind;
+    unsigned references;
+    const struct object *context; /* a buffer's or queue's */
+    size_t bytes;                 /* a buffer's */
+} object;
+
+static size_t live;
+
+size_t fake_live(void)
+{
+    return live;
+}
+
+static object *make(
+    enum kind kind, const void *context, size_t bytes, cl_int *code)
+{
+    object *o = calloc(1, sizeof *o);
+    if (code)
+        *code = o ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    if (!o)
+        return NULL;
+    *o = (object){kind, 1, context, bytes};
+    ++live;
+    return o;
+}
+
+static bool is(const void *handle, enum kind kind)
+{
+    return handle && ((const object *)handle)->kind == kind;
+}
+
+static cl_int let_go(void *handle, enum kind kind, cl_int wrong)
+{
+    object *o = handle;
+    if (!is(handle, kind))
+        return wrong;
+    if (--o->references == 0) {
+        free(o);
+        --live;
+    }
+    return CL_SUCCESS;
+}
+
+/* ---- Contexts and queues ---------------------------------------------------- */
+
+cl_context clCreateContext(const cl_context_properties *properties,
+    cl_uint count, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+    void *data, cl_int *code)
+{
+    (void)properties, (void)count, (void)devices, (void)notify, (void)data;
+    return (void *)make(CONTEXT, NULL, 0, code);
+}
+
+cl_int clRetainContext(cl_context context)
+{
+    object *o = (void *)context;
+    if (!is(o, CONTEXT))
+        return CL_INVALID_CONTEXT;
+    ++o->references;
+    return CL_SUCCESS;
+}
+
+cl_int clReleaseContext(cl_context context)
+{
+    return let_go(context, CONTEXT, CL_INVALID_CONTEXT);
+}
+
+cl_int clGetContextInfo(cl_context context, cl_context_info what, size_t room,
+    void *to, size_t *needed)
+{
+    const cl_device_id device = fake_device_handle();
+    if (!is(context, CONTEXT))
+        return CL_INVALID_CONTEXT;
+    return what == CL_CONTEXT_DEVICES ? ANSWER(device) : CL_INVALID_VALUE;
+}
+
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
+    cl_command_queue_properties properties, cl_int *code)
+{
+    (void)device, (void)properties;
+    return (void *)make(QUEUE, context, 0, code);
+}
+
+cl_int clReleaseCommandQueue(cl_command_queue queue)
+{
+    return let_go(queue, QUEUE, CL_INVALID_COMMAND_QUEUE);
+}
+
+cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what,
+    size_t room, void *to, size_t *needed)
+{
+    const cl_device_id device = fake_device_handle();
+    if (!is(queue, QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (what == CL_QUEUE_CONTEXT)
+        return ANSWER(((const object *)queue)->context);
+    return what == CL_QUEUE_DEVICE ? ANSWER(device) : CL_INVALID_VALUE;
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    return is(queue, QUEUE) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+}
+
+/* ---- Buffers ---------------------------------------------------------------- */
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
+    void *host, cl_int *code)
+{
+    const volatile char *from = host;
+    if (bytes == 0 || bytes > FAKE_DEVICE.buffer_bytes) {
+        *code = CL_INVALID_BUFFER_SIZE;
+        return NULL;
+    }
+    for (size_t i = 0; (flags & CL_MEM_COPY_HOST_PTR) && i < bytes; ++i)
+        (void)from[i];
+    return (void *)make(BUFFER, context, bytes, code);
+}
+
+cl_int clReleaseMemObject(cl_mem mem)
+{
+    return let_go(mem, BUFFER, CL_INVALID_MEM_OBJECT);
+}
+
+cl_int clGetMemObjectInfo(
+    cl_mem mem, cl_mem_info what, size_t room, void *to, size_t *needed)
+{
+    const object *o = (const void *)mem;
+    const cl_mem parent = NULL;
+    const size_t origin = 0;
+    if (!is(o, BUFFER))
+        return CL_INVALID_MEM_OBJECT;
+    switch (what) {
+    case CL_MEM_CONTEXT:
+        return ANSWER(o->context);
+    case CL_MEM_SIZE:
+        return ANSWER(o->bytes);
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return ANSWER(parent);
+    case CL_MEM_OFFSET:
+        return ANSWER(origin);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocks,
+    size_t at, size_t bytes, void *to, cl_uint num_wait,
+    const cl_event *wait_list, cl_event *event)
+{
+    (void)queue, (void)blocks, (void)num_wait, (void)wait_list, (void)event;
+    if (!is(mem, BUFFER) || at + bytes > ((const object *)(void *)mem)->bytes)
+        return CL_INVALID_VALUE;
+    memset(to, 0, bytes);
+    return CL_SUCCESS;
+}
+
+/* ---- Programs and kernels --------------------------------------------------- */
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count,
+    const char **texts, const size_t *lengths, cl_int *code)
+{
+    (void)count, (void)texts, (void)lengths;
+    return (void *)make(PROGRAM, context, 0, code);
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count,
+    const cl_device_id *devices, const char *options,
+    void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    (void)count, (void)devices, (void)options, (void)notify, (void)data;
+    return is(program, PROGRAM) ? CL_SUCCESS : CL_INVALID_PROGRAM;
+}
+
+cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
+    cl_program_build_info what, size_t room, void *to, size_t *needed)
+{
+    (void)program, (void)device, (void)what;
+    return fake_answer_text("", room, to, needed);
+}
+
+cl_int clReleaseProgram(cl_program program)
+{
+    return let_go(program, PROGRAM, CL_INVALID_PROGRAM);
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code)
+{
+    (void)name;
+    return (void *)make(KERNEL, program, 0, code);
+}
+
+cl_int clReleaseKernel(cl_kernel kernel)
+{
+    return let_go(kernel, KERNEL, CL_INVALID_KERNEL);
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+    cl_kernel_work_group_info what, size_t room, void *to, size_t *needed)
+{
+    const cl_ulong bytes = 0;
+    (void)device;
+    if (!is(kernel, KERNEL))
+        return CL_INVALID_KERNEL;
+    return what == CL_KERNEL_WORK_GROUP_SIZE ? ANSWER(FAKE_DEVICE.kernel_group)
+                                             : ANSWER(bytes);
+}
+
+cl_int clSetKernelArg(
+    cl_kernel kernel, cl_uint index, size_t bytes, const void *value)
+{
+    (void)index, (void)bytes, (void)value;
+    return is(kernel, KERNEL) ? CL_SUCCESS : CL_INVALID_KERNEL;
+}
+
+/* ---- Events ------------------------------------------------------------------ */
+
+/* Refuses what a device would: groups too large, and launches of nothing. */
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+    cl_uint dimensions, const size_t *offset, const size_t *global,
+    const size_t *local, cl_uint num_wait, const cl_event *wait_list,
+    cl_event *event)
+{
+    size_t group = 1;
+    (void)offset, (void)num_wait, (void)wait_list;
+    if (!is(queue, QUEUE) || !is(kernel, KERNEL))
+        return CL_INVALID_COMMAND_QUEUE;
+    for (cl_uint d = 0; d < dimensions; ++d) {
+        if (local[d] == 0 || local[d] > FAKE_DEVICE.max_group_dim[d])
+            return CL_INVALID_WORK_ITEM_SIZE;
+        if (global[d] == 0 || global[d] % local[d] != 0)
+            return CL_INVALID_GLOBAL_WORK_SIZE;
+        group *= local[d];
+    }
+    if (group > FAKE_DEVICE.max_group || group > FAKE_DEVICE.kernel_group)
+        return CL_INVALID_WORK_GROUP_SIZE;
+    if (event)
+        *event = (void *)make(EVENT, NULL, 0, NULL);
+    return CL_SUCCESS;
+}
+
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint num_wait,
+    const cl_event *wait_list, cl_event *event)
+{
+    (void)num_wait, (void)wait_list;
+    if (!is(queue, QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    *event = (void *)make(EVENT, NULL, 0, NULL);
+    return CL_SUCCESS;
+}
+
+cl_int clReleaseEvent(cl_event event)
+{
+    return let_go(event, EVENT, CL_INVALID_EVENT);
+}
