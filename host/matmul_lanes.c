@@ -98,7 +98,7 @@ static void cut_panels(
     const size_t columns = tiles(job->N, panel_of(&c->s)) * panel_of(&c->s);
     const size_t room = limits->max_buffer_bytes / 4 / sizeof(float);
     c->matrices = (job->b.batch ? job->items : 1) * (job->heads / job->group);
-    c->packed = tiles(job->M, c->s.MC) >= SHARING_BLOCKS &&
+    c->packed = tiles(job->M, c->s.MC) >= SHARING_BLOCKS && job->K > 0 &&
                 columns <= room / job->K / c->matrices;
     c->panels_head = columns * job->K;
 }
@@ -225,7 +225,7 @@ static clattn_status walk_blocks(const matmul_job *job, const cut *c,
         .groups = {tiles(job->M, c->rows), tiles(job->N, c->columns),
             job->items * job->heads},
         .local = {1, 1, 1},
-        .group_work = (uint64_t)c->rows * c->columns * job->K,
+        .group_work = (uint64_t)c->rows * c->columns * job->K + 1,
     };
     launch l = {
         .kernel = MULTIPLY,

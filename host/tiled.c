@@ -198,14 +198,16 @@ static clattn_status walk_product(const proposal *p, const matmul_job *job,
         .params = params,
         .params_bytes = sizeof *params,
     };
-    for (size_t k = 0; k < job->K; k += p->part) {
+    size_t k = 0;
+    do { /* once also without terms: the sums are 0, or the bias */
         const size_t k_end = smaller(job->K, k + p->part);
         params->k_begin = (whole)k;
         params->k_end = (whole)k_end;
         params->has_bias = job->has_bias && k_end == job->K;
-        g.group_work = (uint64_t)(tile * tile) * (k_end - k);
+        g.group_work = (uint64_t)(tile * tile) * (k_end - k) + 1;
         TRY(grid_walk(&g, limits, &l, params->first, visit, state));
-    }
+        k = k_end;
+    } while (k < job->K);
 
 cleanup:
     return status;
