@@ -84,13 +84,8 @@ static clattn_status resolve(
         op->space = (const void *)op->at.mem;
         return CLATTN_OK;
     }
-    if (!op->at.mem) { /* a host array, or not given */
-        op->space = NULL;
-        op->begin =
-            (size_t)(uintptr_t)op->at.host + op->at.offset * op->element;
-        op->capacity = SIZE_MAX;
+    if (!op->at.mem) /* a host array, placed when listed, or not given */
         return CLATTN_OK;
-    }
     TRY(QUERY(op->at.mem, CL_MEM_CONTEXT, cl));
     if (cl != ctx->cl) {
         status = error_set(error, CLATTN_INVALID,

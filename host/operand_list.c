@@ -16,7 +16,8 @@ static clattn_input input_of(const clattn_output *output)
     return input;
 }
 
-/* Where a host pointer puts it; who knows cl_mem changes it for those. */
+/* Where a host pointer puts it; who knows cl_mem changes it for those.  No
+   object of C is larger than a PTRDIFF_MAX. */
 static void place_on_host(operand *op)
 {
     size_t bytes = 0;
@@ -26,7 +27,7 @@ static void place_on_host(operand *op)
     op->begin = 0;
     if (op->at.host == NULL)
         return;
-    if (!size_mul(op->at.offset, op->element, &bytes) ||
+    if (!size_mul(op->at.offset, op->element, &bytes) || bytes > PTRDIFF_MAX ||
         !size_add((size_t)(uintptr_t)op->at.host, bytes, &op->begin))
         op->begin = SIZE_MAX;
 }

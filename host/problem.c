@@ -66,12 +66,17 @@ clattn_status problem_take_struct(void *to, size_t known, size_t least,
     return CLATTN_OK;
 }
 
-/* Give the caller's struct of any version the initial values. */
+/* Give the caller's struct of any version the initial values.  Of one that is
+   larger than any only the size is written, by which it is then refused. */
 static void init_struct(
     void *to, size_t to_size, const void *initial, size_t known)
 {
     if (to == NULL)
         return;
+    if (to_size > known + MOST_GROWTH) {
+        memcpy(to, initial, sizeof to_size);
+        return;
+    }
     memset(to, 0, to_size);
     memcpy(to, initial, to_size < known ? to_size : known);
 }
