@@ -28,11 +28,16 @@ typedef struct object {
     size_t bytes;                 /* a buffer's */
 } object;
 
-static size_t live;
+static size_t live, launches;
 
 size_t fake_live(void)
 {
     return live;
+}
+
+size_t fake_launches(void)
+{
+    return launches;
 }
 
 static object *make(
@@ -259,6 +264,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
     }
     if (group > FAKE_DEVICE.max_group || group > FAKE_DEVICE.kernel_group)
         return CL_INVALID_WORK_GROUP_SIZE;
+    ++launches;
     if (event)
         *event = (void *)make(EVENT, NULL, 0, NULL);
     return CL_SUCCESS;

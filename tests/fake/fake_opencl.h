@@ -29,4 +29,7 @@ fake_device fake_gpu(void);
 /* Contexts, queues, buffers, programs, kernels and events still there. */
 size_t fake_live(void);
 
+/* Kernels enqueued so far. */
+size_t fake_launches(void);
+
 #endif
