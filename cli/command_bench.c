@@ -3,7 +3,6 @@
  * command_bench.c - `clattn bench`: how fast attention is on a device.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "bench_print.h"
 #include "bench_request.h"
 #include "commands.h"
+#include "environment.h"
 #include "measure.h"
 #include "session.h"
 
@@ -60,7 +60,7 @@ static void look_around(place *p, const session *s)
 /* PoCL reads its environment before we could set it. */
 static void warn_of_shared_cores(const session *s)
 {
-    const char *affinity = getenv("POCL_AFFINITY");
+    const char *affinity = environment_value("POCL_AFFINITY");
     const bool pocl = strstr(s->device, "(Portable Computing Language)");
     if (pocl && (!affinity || strcmp(affinity, "1") != 0))
         fprintf(stderr,

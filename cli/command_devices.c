@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "commands.h"
+#include "environment.h"
 #include "json_text.h"
 #include "session.h"
 
@@ -95,7 +96,7 @@ static const clattn_device *runner_up(const device_list *list, size_t except)
 
 static const char *why_default(const device_list *list, size_t index)
 {
-    const char *wanted = getenv("CLATTN_DEVICE");
+    const char *wanted = environment_value("CLATTN_DEVICE");
     const clattn_device *second = runner_up(list, index);
     if (wanted && wanted[0])
         return "CLATTN_DEVICE asks for it";
@@ -150,9 +151,10 @@ static void print_list(const device_list *list)
         print_device(list, i);
         has_default = has_default || list->device[i].is_default;
     }
+    const char *wanted = environment_value("CLATTN_DEVICE");
     if (!has_default)
         printf("no default: CLATTN_DEVICE=%s matches none of them\n",
-            getenv("CLATTN_DEVICE") ? getenv("CLATTN_DEVICE") : "");
+            wanted ? wanted : "");
 }
 
 /* ---- JSON --------------------------------------------------------------- */

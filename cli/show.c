@@ -6,12 +6,12 @@
 #include "show.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "show_parts.h"
 
 enum {
@@ -21,7 +21,7 @@ enum {
 
 static bool is_set(const char *variable)
 {
-    const char *value = getenv(variable);
+    const char *value = environment_value(variable);
     return value != NULL && value[0] != '\0';
 }
 
@@ -40,7 +40,7 @@ static bool locale_is_utf8(void)
     for (size_t i = 0; i < 3; ++i) {
         if (!is_set(VARIABLES[i]))
             continue;
-        const char *set = strchr(getenv(VARIABLES[i]), '.');
+        const char *set = strchr(environment_value(VARIABLES[i]), '.');
         return set != NULL && (strncasecmp(set, ".utf-8", 6) == 0 ||
                                   strncasecmp(set, ".utf8", 5) == 0);
     }

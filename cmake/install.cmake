@@ -41,5 +41,5 @@ configure_file(cmake/clattn.pc.in clattn.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/clattn.pc DESTINATION ${pkgconfig})
 
 file(GLOB documents docs/*.md)
-install(FILES README.md CHANGELOG.md LICENSE ${documents}
+install(FILES README.md CHANGELOG.md LICENSE SECURITY.md ${documents}
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
