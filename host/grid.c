@@ -4,9 +4,11 @@
  */
 #include "grid.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "error.h"
+#include "extent.h"
 
 size_t smaller(size_t a, size_t b)
 {
@@ -33,6 +35,24 @@ static void part_of_grid(
     }
 }
 
+size_t blocks_alike(launch_visitor *visit, size_t at, size_t step, size_t end)
+{
+    const size_t full = (end - at) / step;
+    return visit || full == 0 ? 1 : full;
+}
+
+static clattn_status count_parts(
+    launch_count *count, const grid *g, const size_t part[3])
+{
+    size_t parts = count->times;
+    for (int d = 0; d < 3; ++d)
+        if (!size_mul(parts, tiles(g->groups[d], part[d]), &parts))
+            parts = SIZE_MAX;
+    if (!size_add(count->launches, parts, &count->launches))
+        count->launches = SIZE_MAX;
+    return CLATTN_OK;
+}
+
 /* `first` is where the launch's parameters keep the part's first groups. */
 clattn_status grid_walk(const grid *g, const device_limits *limits, launch *l,
     whole first[3], launch_visitor *visit, void *state)
@@ -40,6 +60,8 @@ clattn_status grid_walk(const grid *g, const device_limits *limits, launch *l,
     clattn_status status = CLATTN_OK;
     size_t part[3];
     part_of_grid(part, g, limits);
+    if (!visit)
+        return count_parts(state, g, part);
     memcpy(l->local, g->local, sizeof l->local);
     for (size_t z = 0; z < g->groups[2]; z += part[2]) {
         first[2] = (whole)(g->origin_z + z);

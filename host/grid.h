@@ -30,8 +30,19 @@ typedef struct launch {
     size_t groups[3], local[3];
 } launch;
 
-/* Called for each launch in order; anything but CLATTN_OK ends the walk. */
+/* Called for each launch in order; anything but CLATTN_OK ends the walk.  With
+   NULL in its place a walk only counts, in arithmetic: state is a
+   launch_count. */
 typedef clattn_status launch_visitor(void *state, const launch *l);
+
+typedef struct launch_count {
+    size_t launches; /* SIZE_MAX: that or more */
+    size_t times;    /* that the next grid is to be counted, first 1 */
+} launch_count;
+
+/* Of blocks of `step` up to `end`, how many from the one at `at` on are taken
+   together: one by one, but all that are alike where they are only counted. */
+size_t blocks_alike(launch_visitor *visit, size_t at, size_t step, size_t end);
 
 typedef struct grid {
     size_t groups[3]; /* of the whole */

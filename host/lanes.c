@@ -248,9 +248,16 @@ clattn_status walk_weights_lanes(const proposal *p, const clattn_attention *a,
 {
     clattn_status status = CLATTN_OK;
     attention_params params = params_of(a, r);
-    for (size_t z = 0; z < a->B * a->Hq; z += p->block_heads)
-        for (size_t x = 0; x < tiles(a->Lq, p->group_rows); x += p->block_rows)
+    const size_t heads = a->B * a->Hq, groups = tiles(a->Lq, p->group_rows);
+    for (size_t z = 0, nz = 0; z < heads; z += nz * p->block_heads) {
+        nz = blocks_alike(visit, z, p->block_heads, heads);
+        for (size_t x = 0, nx = 0; x < groups; x += nx * p->block_rows) {
+            nx = blocks_alike(visit, x, p->block_rows, groups);
+            if (!visit)
+                ((launch_count *)state)->times = nz * nx;
             TRY(walk_block(p, a, x, z, limits, &params, r, visit, state));
+        }
+    }
 
 cleanup:
     return status;

@@ -228,23 +228,16 @@ static clattn_status check_attention(
     return check_heads(a->B, a->Hq, "Hq", error);
 }
 
-/* Beyond this a call would queue for minutes before any work is done, and
-   counting alone would take seconds. */
+/* Beyond this a call would queue for minutes before any work is done. */
 #define MAX_LAUNCHES ((size_t)4000000)
-
-static clattn_status count_launch(void *state, const launch *l)
-{
-    (void)l;
-    size_t *count = state;
-    return ++*count <= MAX_LAUNCHES ? CLATTN_OK : CLATTN_UNSUPPORTED;
-}
 
 static bool launches_fit(
     declined_rows *declined, const kernel_row *row, size_t launches)
 {
     if (launches <= MAX_LAUNCHES)
         return true;
-    decline(declined, row, "takes more than %zu launches", MAX_LAUNCHES);
+    decline(declined, row, "takes %zu launches, at most %zu are queued",
+        launches, MAX_LAUNCHES);
     return false;
 }
 
@@ -272,6 +265,7 @@ static bool propose(proposal *p, declined_rows *declined, const kernel_row *row,
     const clattn_attention *a, const device_limits *limits)
 {
     const attention_regions nowhere = {0};
+    launch_count count = {.times = 1};
     memset(p, 0, sizeof *p);
     p->row = row;
     if (!row->propose_attention(p, declined, row, a, limits))
@@ -280,7 +274,8 @@ static bool propose(proposal *p, declined_rows *declined, const kernel_row *row,
     if (has_items(a))
         plan_need(p, "items", 1, "%s", "");
     p->workspace_bytes += items_bytes(a);
-    plan_walk_attention(p, a, limits, &nowhere, count_launch, &p->launches);
+    plan_walk_attention(p, a, limits, &nowhere, NULL, &count);
+    p->launches = count.launches;
     return launches_fit(declined, row, p->launches);
 }
 
@@ -328,11 +323,13 @@ static bool propose_product(proposal *p, declined_rows *declined,
     const kernel_row *row, const matmul_job *job, const device_limits *limits)
 {
     const matmul_regions nowhere = {0};
+    launch_count count = {.times = 1};
     memset(p, 0, sizeof *p);
     p->row = row;
     if (!row->propose_matmul(p, declined, row, job, limits))
         return false;
-    row->walk_matmul(p, job, limits, &nowhere, count_launch, &p->launches);
+    row->walk_matmul(p, job, limits, &nowhere, NULL, &count);
+    p->launches = count.launches;
     return launches_fit(declined, row, p->launches);
 }
 

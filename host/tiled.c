@@ -332,16 +332,21 @@ clattn_status walk_tiled(const proposal *p, const clattn_attention *a,
 {
     clattn_status status = CLATTN_OK;
     const size_t all_heads = a->B * a->Hq;
-    for (size_t z = 0; z < all_heads; z += p->block_heads)
-        for (size_t i = 0; i < a->Lq; i += p->block_rows) {
+    for (size_t z = 0, nz = 0; z < all_heads; z += nz * p->block_heads) {
+        nz = blocks_alike(visit, z, p->block_heads, all_heads);
+        for (size_t i = 0, ni = 0; i < a->Lq; i += ni * p->block_rows) {
+            ni = blocks_alike(visit, i, p->block_rows, a->Lq);
             const block b = {
                 .row0 = i,
                 .rows = smaller(p->block_rows, a->Lq - i),
                 .z0 = z,
                 .heads = smaller(p->block_heads, all_heads - z),
             };
+            if (!visit)
+                ((launch_count *)state)->times = nz * ni;
             TRY(walk_block(p, a, &b, limits, regions, visit, state));
         }
+    }
 
 cleanup:
     return status;

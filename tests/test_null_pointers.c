@@ -26,7 +26,7 @@ static void end(void)
     ck_assert_uint_eq(fake_live(), 0);
 }
 
-/* ---- The calls -------------------------------------------------------------- */
+/* ---- The calls ----------------------------------------------------------- */
 
 /* A call in which argument number `null`, counted from 0, is NULL; with any
    other number it is legal. */
@@ -126,7 +126,7 @@ CALLS(attention)
 CALLS(linear)
 CALLS(layer)
 
-/* ---- NULL ------------------------------------------------------------------- */
+/* ---- NULL ---------------------------------------------------------------- */
 
 #define ROWS(X)                                                    \
     {X##_supported, {"ctx", #X}}, {X##_plan, {"plan", "ctx", #X}}, \
@@ -210,7 +210,7 @@ START_TEST(what_returns_no_status_answers_null_with_nothing)
 }
 END_TEST
 
-/* ---- What structs point to --------------------------------------------------- */
+/* ---- What structs point to ----------------------------------------------- */
 
 START_TEST(a_layer_without_its_attention_is_refused)
 {

@@ -36,7 +36,7 @@ static void check_named(const char *what, clattn_status got,
         "%s: \"%s\" has no \"%s\"", what, error->message, word);
 }
 
-/* ---- The calls ---------------------------------------------------------------- */
+/* ---- The calls ----------------------------------------------------------- */
 
 /* On the subject's structs, in every way that reads args. */
 typedef clattn_status a_call(
@@ -96,7 +96,7 @@ static const target TARGETS[] = {
     TARGET(layer, y, workspace),
 };
 
-/* ---- struct_size --------------------------------------------------------------- */
+/* ---- struct_size --------------------------------------------------------- */
 
 enum {
     MARGIN = 1 << 13
@@ -226,7 +226,7 @@ START_TEST(init_writes_no_more_than_it_is_given)
 }
 END_TEST
 
-/* ---- Offsets -------------------------------------------------------------------- */
+/* ---- Offsets ------------------------------------------------------------- */
 
 static const size_t OFFSETS[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 4 + 1,
     SIZE_MAX / 4, (size_t)1 << 62, (size_t)1 << 61};
@@ -292,7 +292,7 @@ START_TEST(so_are_those_of_arrays_in_host_memory)
 }
 END_TEST
 
-/* ---- Enums, counts, handles ------------------------------------------------------ */
+/* ---- Enums, counts, handles ---------------------------------------------- */
 
 static const int32_t NO_DTYPES[] = {
     0, -1, 6, 100, INT32_MAX, INT32_MIN, CLATTN_BOOL};

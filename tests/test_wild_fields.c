@@ -64,7 +64,7 @@ static void check_ways(const target *t, const char *what, clattn_error *asked)
     ck_assert_msg(why == NULL, "%s: %s", what, why);
 }
 
-/* ---- One field --------------------------------------------------------------- */
+/* ---- One field ----------------------------------------------------------- */
 
 static void check_field(const target *t, const field *f)
 {
@@ -93,7 +93,7 @@ START_TEST(each_field_takes_any_value)
 }
 END_TEST
 
-/* ---- Two fields -------------------------------------------------------------- */
+/* ---- Two fields ---------------------------------------------------------- */
 
 /* Sizes and strides, whose products overflow. */
 static void check_pair(const target *t, const field *a, const field *b)

@@ -10,7 +10,7 @@
 
 #include "fake_parts.h"
 
-/* ---- Objects --------------------------------------------------------------- */
+/* ---- Objects ------------------------------------------------------------- */
 
 enum kind {
     CONTEXT = 1,
@@ -70,7 +70,7 @@ static cl_int let_go(void *handle, enum kind kind, cl_int wrong)
     return CL_SUCCESS;
 }
 
-/* ---- Contexts and queues ---------------------------------------------------- */
+/* ---- Contexts and queues ------------------------------------------------- */
 
 cl_context clCreateContext(const cl_context_properties *properties,
     cl_uint count, const cl_device_id *devices,
@@ -132,7 +132,7 @@ cl_int clFinish(cl_command_queue queue)
     return is(queue, QUEUE) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
-/* ---- Buffers ---------------------------------------------------------------- */
+/* ---- Buffers ------------------------------------------------------------- */
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
     void *host, cl_int *code)
@@ -185,7 +185,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocks,
     return CL_SUCCESS;
 }
 
-/* ---- Programs and kernels --------------------------------------------------- */
+/* ---- Programs and kernels ------------------------------------------------ */
 
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count,
     const char **texts, const size_t *lengths, cl_int *code)
@@ -243,7 +243,7 @@ cl_int clSetKernelArg(
     return is(kernel, KERNEL) ? CL_SUCCESS : CL_INVALID_KERNEL;
 }
 
-/* ---- Events ------------------------------------------------------------------ */
+/* ---- Events -------------------------------------------------------------- */
 
 /* Refuses what a device would: groups too large, and launches of nothing. */
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,

@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- Fields ------------------------------------------------------------------ */
+/* ---- Fields -------------------------------------------------------------- */
 
 #define ROW(kind, field, word)                 \
     {                                          \
@@ -108,7 +108,7 @@ const field_table ATTENTION_FIELDS = {ATTENTION, COUNT(ATTENTION)};
 const field_table LINEAR_FIELDS = {LINEAR, COUNT(LINEAR)};
 const field_table LAYER_FIELDS = {LAYER, COUNT(LAYER)};
 
-/* ---- Values ------------------------------------------------------------------ */
+/* ---- Values -------------------------------------------------------------- */
 
 /* Products of two or three of them wrap to 0, to small numbers, or end right
    below what a size_t or an int32 holds.  The first are the ends. */

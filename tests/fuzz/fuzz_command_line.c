@@ -31,7 +31,7 @@ static int split(char *arguments[MOST_ARGUMENTS], char *text)
     return count;
 }
 
-/* ---- What commands read of their options --------------------------------------- */
+/* ---- What commands read of their options --------------------------------- */
 
 static bool read_attend(const options *given, failure *f)
 {
@@ -60,7 +60,7 @@ static bool read_others(const options *given, failure *f)
     return ok;
 }
 
-/* ---- Options -------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------- */
 
 static bool is_argument(const char *value, char *const *arguments, int count)
 {

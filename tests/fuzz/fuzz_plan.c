@@ -17,7 +17,7 @@
 #include "planned.h"
 #include "ways.h"
 
-/* ---- Devices -------------------------------------------------------------------- */
+/* ---- Devices ------------------------------------------------------------- */
 
 static fake_device device_of(uint8_t number)
 {
@@ -56,7 +56,7 @@ static fake_device device_of(uint8_t number)
     return d;
 }
 
-/* ---- Problems ------------------------------------------------------------------- */
+/* ---- Problems ------------------------------------------------------------ */
 
 enum {
     SLOPES = 64
@@ -151,7 +151,7 @@ static void read_problem(problem *p, const uint8_t *data, size_t size)
         p->attention.alibi_slopes = NULL;
 }
 
-/* ---- Enqueue -------------------------------------------------------------------- */
+/* ---- Enqueue ------------------------------------------------------------- */
 
 /* More would take the fuzzer's time. */
 enum {

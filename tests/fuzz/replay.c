@@ -31,7 +31,7 @@ static input kept[MOST_INPUTS];
 static size_t n_kept;
 static bool verbose;
 
-/* ---- What is kept ------------------------------------------------------------- */
+/* ---- What is kept -------------------------------------------------------- */
 
 static void read_input(const char *folder, const char *name)
 {
@@ -61,7 +61,7 @@ static void read_folder(const char *folder)
     free(entries);
 }
 
-/* ---- What is made of it --------------------------------------------------------- */
+/* ---- What is made of it -------------------------------------------------- */
 
 /* splitmix64 of Steele, Lea and Flood, 2014. */
 static uint64_t draw(uint64_t *state)
@@ -140,7 +140,7 @@ static void mutate(input *in, uint64_t number)
             in, &state);
 }
 
-/* ---- All ------------------------------------------------------------------------ */
+/* ---- All ----------------------------------------------------------------- */
 
 /* From memory of just that size, which a sanitizer watches. */
 static void try(const input *in, const char *what, size_t number)
