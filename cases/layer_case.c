@@ -77,6 +77,11 @@ static const layer_case TABLE[] = {
         CLATTN_OUT_IN, BIASES | PROJECT, .returns = BOTH},
     {"a width of one", {2, 1, 1, 3, 3, 1, 1, 1, 0, 0, 1}, CLATTN_OUT_IN,
         BIASES | PROJECT | KEEP, .returns = BOTH},
+    {"no query heads: y is the output bias",
+        {2, 0, 2, 200, 200, 8, 8, 6, 0, 0, 9}, CLATTN_OUT_IN, PROJECT,
+        .returns = 0},
+    {"no heads and no bias: y is 0", {2, 0, 0, 7, 7, 8, 8, 6, 0, 0, 9},
+        CLATTN_IN_OUT, CLATTN_PROJECT_OUT, .returns = 0},
 };
 
 size_t layer_case_count(void)

@@ -331,6 +331,29 @@ START_TEST(products_on_a_cpu_go_by_lanes_unless_they_are_not_wanted)
 }
 END_TEST
 
+/* Two thousand million heads of a row, one group at a time: visiting each would
+   take minutes. */
+static const struct {
+    const char *row, *words;
+} COUNTED[] = {
+    {"lanes", "lanes: takes 2000000000 launches"},
+    {"lanes_weights", "lanes_weights: takes 2000000000 launches"},
+    {"tiled16", "tiled16: takes 6000000000 launches"},
+};
+
+START_TEST(launches_are_counted_without_making_them)
+{
+    planning s = planning_start();
+    s.given.B = 500000000;
+    s.given.Lq = s.given.Lk = 1;
+    s.limits.max_groups[2] = 1;
+    s.wishes.kernel = COUNTED[_i].row;
+    ck_assert_int_eq(planning_run(&s), CLATTN_UNSUPPORTED);
+    ck_assert_msg(strstr(s.error.message, COUNTED[_i].words) != NULL, "%s",
+        s.error.message);
+}
+END_TEST
+
 int main(void)
 {
     TCase *rows = tcase_create("rows");
@@ -341,6 +364,8 @@ int main(void)
     tcase_add_loop_test(rows, what_returns_a_matrix_is_no_fused_row, 0, 4);
     tcase_add_loop_test(
         rows, sizes_that_kernels_cannot_count_are_refused, 0, 3);
+    tcase_add_loop_test(
+        rows, launches_are_counted_without_making_them, 0, (int)COUNT(COUNTED));
 
     TCase *wishes = tcase_create("wishes");
     tcase_add_loop_test(
