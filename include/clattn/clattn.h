@@ -49,7 +49,7 @@
  *   8. The library never exits.  Outside contexts it keeps only the id of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
- *      are listed.
+ *      are listed; never in a set-user-id process.
  */
 #ifndef CLATTN_H
 #define CLATTN_H
