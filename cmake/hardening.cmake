@@ -38,6 +38,7 @@ if(CLATTN_HARDEN)
   # may have set a lower level.
   if(NOT CLATTN_SANITIZE AND NOT CLATTN_FUZZ)
     add_compile_options(
-      "$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
+      "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>"
+      "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=3>")
   endif()
 endif()

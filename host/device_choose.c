@@ -83,7 +83,7 @@ static clattn_status choose_index(
     const unsigned long long value = strtoull(spec, &end, 10);
     if (value >= count)
         return error_set(error, CLATTN_NO_DEVICE,
-            "device %s is not in the list, which has 0 to %zu", spec,
+            "device %.60s is not in the list, which has 0 to %zu", spec,
             count - 1);
     *index = (size_t)value;
     return CLATTN_OK;

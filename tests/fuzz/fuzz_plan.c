@@ -68,7 +68,6 @@ typedef struct problem {
     clattn_layer layer;
     const ways *ways;
     const void *whole; /* one of them */
-    const char *kernel, *disable;
 } problem;
 
 static const float slopes[SLOPES];
@@ -105,12 +104,16 @@ static void start(problem *p, uint8_t operation, uint8_t wish)
     p->layer.Ey = 9;
     p->layer.weight_order = CLATTN_OUT_IN;
     p->layer.flags = CLATTN_PROJECT_OUT | CLATTN_BIAS_O;
-    p->ways = operation % 3 == 0   ? &ATTENTION_WAYS
-              : operation % 3 == 1 ? &LINEAR_WAYS
-                                   : &LAYER_WAYS;
-    p->whole = operation % 3 == 0   ? (const void *)&p->attention
-               : operation % 3 == 1 ? (const void *)&p->linear
-                                    : (const void *)&p->layer;
+    const struct {
+        const ways *ways;
+        const void *whole;
+    } operations[] = {
+        {&ATTENTION_WAYS, &p->attention},
+        {&LINEAR_WAYS, &p->linear},
+        {&LAYER_WAYS, &p->layer},
+    };
+    p->ways = operations[operation % 3].ways;
+    p->whole = operations[operation % 3].whole;
     if (wish & 0x80)
         p->attention.disable = p->linear.disable = text;
     else
@@ -179,8 +182,7 @@ static void give(buffers *b, const clattn_plan *plan, void *args, size_t first,
 {
     for (size_t i = 0; i < count; ++i) {
         const size_t bytes = operand_span(&list[i]) * list[i].element;
-        const clattn_output none = {0};
-        clattn_output at = none;
+        clattn_output at = {0};
         if (list[i].wanted && bytes > 0) {
             at.mem = clCreateBuffer(
                 plan->ctx->cl, CL_MEM_READ_WRITE, bytes, NULL, &b->code);

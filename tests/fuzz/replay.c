@@ -143,7 +143,7 @@ static void mutate(input *in, uint64_t number)
 /* ---- All ----------------------------------------------------------------- */
 
 /* From memory of just that size, which a sanitizer watches. */
-static void try(const input *in, const char *what, size_t number)
+static void try_input(const input *in, const char *what, size_t number)
 {
     uint8_t *copy = malloc(in->size > 0 ? in->size : 1);
     if (!copy)
@@ -175,10 +175,10 @@ int main(int count, char **arguments)
 
     input made = {malloc(MOST_BYTES), 0};
     for (size_t i = 0; i < n_kept; ++i)
-        try(&kept[i], "kept", i);
+        try_input(&kept[i], "kept", i);
     for (size_t i = 0; made.data && i < mutated; ++i) {
         mutate(&made, i);
-        try(&made, "mutated", i);
+        try_input(&made, "mutated", i);
     }
     printf("%zu kept and %zu mutated inputs\n", n_kept, mutated);
     for (size_t i = 0; i < n_kept; ++i)
