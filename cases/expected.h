@@ -29,5 +29,7 @@ bool expected_written(
 /* The largest error as a share of its slack, over all elements of finite value
    and slack. */
 double expected_worst(const expected *e, const arena *a, size_t slot);
+/* The same without the slack: absolute. */
+double expected_error(const expected *e, const arena *a, size_t slot);
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attention_rows.h"
 #include "builds.h"
 #include "opencl.h"
 #include "subject.h"
@@ -45,49 +46,28 @@ static uint64_t number_of(const char *variable, uint64_t usual)
 
 static size_t draws;
 /* What is running, for the last words of a program that ends in the middle. */
-static char current[ARENA_TEXT + 60];
+static char current[SUBJECT_LINE];
 
 static void announce(const attention_case *c, const char *row)
 {
-    char line[ARENA_TEXT];
-    snprintf(current, sizeof current, "%s kernel=%s",
-        attention_case_line(c, line), row);
+    subject_line(c, row, current);
 }
 
-/* ---- Simpler problems --------------------------------------------------------- */
-
-typedef struct search {
-    const char *row;
-    time_t end;
-    char why[ARENA_TEXT]; /* of the simplest so far */
-} search;
-
-static bool is_wrong(const attention_case *c, void *state)
+static void begin(subject *s, const attention_case *c)
 {
-    search *s = state;
-    char why[ARENA_TEXT];
-    subject wrong;
-    if (time(NULL) > s->end)
-        return false;
-    announce(c, s->row);
-    subject_create(&wrong, c);
-    const bool shows = subject_run(&wrong, s->row, why) == SUBJECT_WRONG;
-    subject_destroy(&wrong);
-    if (shows)
-        memcpy(s->why, why, sizeof why);
-    return shows;
+    clattn_error error;
+    const clattn_status status = subject_attention(s, opencl_get(), c, &error);
+    ck_assert_msg(status == CLATTN_OK, "%s", error.message);
 }
 
-static void report(const attention_case *c, const char *row, const char *why)
+static void report(const attention_case *c, const char *row, char *why)
 {
-    char line[ARENA_TEXT];
+    char line[SUBJECT_LINE];
     static size_t reports;
-    search s = {.row = row, .end = time(NULL) + PATIENCE};
-    snprintf(s.why, sizeof s.why, "%s", why);
-    const attention_case least =
-        attention_case_shrink(c, is_wrong, &s, reports++ < REPORTS ? TRIES : 0);
-    ck_abort_msg("row %s: %s\n    test_differential --draw \"%s kernel=%s\"",
-        row, s.why, attention_case_line(&least, line), row);
+    const attention_case least = subject_simplest(
+        opencl_get(), c, row, reports++ < REPORTS ? TRIES : 0, PATIENCE, why);
+    ck_abort_msg("row %s: %s\n    test_differential --draw \"%s\"", row, why,
+        subject_line(&least, row, line));
 }
 
 /* ---- One problem ---------------------------------------------------------------- */
@@ -97,10 +77,10 @@ static void check_row(subject *s, size_t row)
     char why[ARENA_TEXT];
     const char *name = clattn_kernel_name(row);
     ck_assert_uint_lt(row, MAX_ROWS);
-    announce(&s->trial.of, name);
+    announce(&s->trial.attention.of, name);
     const enum subject_outcome outcome = subject_run(s, name, why);
     if (outcome == SUBJECT_WRONG) {
-        const attention_case c = s->trial.of;
+        const attention_case c = s->trial.attention.of;
         subject_destroy(s);
         report(&c, name, why);
     }
@@ -109,41 +89,25 @@ static void check_row(subject *s, size_t row)
         return;
     }
     ++tally[row].taken;
-    if (tally[row].worst < s->worst)
-        tally[row].worst = s->worst;
-    s->worst = 0;
+    builds_note(&s->trial.attention.problem);
+    if (tally[row].worst < s->share)
+        tally[row].worst = s->share;
+    s->share = 0;
 }
 
-/* "tiled" of "tiled16". */
-static size_t family_length(const char *row)
+static bool has_turn(const char *row, size_t configuration)
 {
-    return strcspn(row, "0123456789");
-}
-
-/* Rows of one family share their kernels' text and differ in the tile, so that
-   one of them a configuration is enough. */
-static bool has_turn(size_t row, size_t configuration)
-{
-    const char *name = clattn_kernel_name(row);
-    const size_t length = family_length(name);
-    size_t members = 0, before = 0;
-    for (size_t n = 0; clattn_kernel_name(n) != NULL; ++n)
-        if (family_length(clattn_kernel_name(n)) == length &&
-            strncmp(clattn_kernel_name(n), name, length) == 0) {
-            before += n < row;
-            ++members;
-        }
     return number_of("CLATTN_TEST_ALL", 0) != 0 ||
-           configuration % members == before;
+           attention_row_has_turn(row, configuration);
 }
 
 static void check_case(const attention_case *c, size_t configuration)
 {
     subject s;
-    subject_create(&s, c);
+    begin(&s, c);
     ++draws;
     for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row)
-        if (has_turn(row, configuration))
+        if (has_turn(clattn_kernel_name(row), configuration))
             check_row(&s, row);
     subject_destroy(&s);
 }
@@ -171,17 +135,11 @@ static const char *given; /* by --draw or CLATTN_DRAW */
 /* The line of a report: a problem, and perhaps the row. */
 START_TEST(the_given_problem_is_right)
 {
-    char line[ARENA_TEXT], why[ARENA_TEXT], row[32] = "";
+    char why[ARENA_TEXT], row[SUBJECT_ROW];
     attention_case c;
     subject s;
-    snprintf(line, sizeof line, "%s", given);
-    char *kernel = strstr(line, "kernel=");
-    if (kernel != NULL) {
-        sscanf(kernel, "kernel=%31s", row);
-        *kernel = '\0';
-    }
-    ck_assert_msg(attention_case_parse(&c, line, why), "%s", why);
-    subject_create(&s, &c);
+    ck_assert_msg(subject_parse(&c, row, given, why), "%s", why);
+    begin(&s, &c);
     for (size_t n = 0; clattn_kernel_name(n) != NULL; ++n) {
         const char *name = clattn_kernel_name(n);
         if (*row != '\0' && strcmp(row, name) != 0)

@@ -10,36 +10,21 @@
 
 static opencl shared;
 
-static cl_command_queue queue_of(cl_command_queue_properties wanted)
-{
-    cl_command_queue_properties has = 0;
-    cl_int code = clGetDeviceInfo(
-        shared.device, CL_DEVICE_QUEUE_PROPERTIES, sizeof has, &has, NULL);
-    ck_assert_int_eq(code, CL_SUCCESS);
-    cl_command_queue queue =
-        clCreateCommandQueue(shared.cl, shared.device, wanted & has, &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
-    return queue;
-}
-
 void opencl_open(void)
 {
     clattn_error error;
-    const clattn_status status =
-        clattn_context_create(&shared.ctx, NULL, &error);
+    clattn_context *ctx = NULL;
+    clattn_status status = clattn_context_create(&ctx, NULL, &error);
     ck_assert_msg(status == CLATTN_OK, "%s", error.message);
-    shared.cl = clattn_context_cl(shared.ctx);
-    shared.device = clattn_context_device(shared.ctx);
-    shared.in_order = queue_of(0);
-    shared.out_of_order = queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    status = device_queues_open(&shared, ctx, &error);
+    ck_assert_msg(status == CLATTN_OK, "%s", error.message);
 }
 
 void opencl_close(void)
 {
-    clReleaseCommandQueue(shared.in_order);
-    clReleaseCommandQueue(shared.out_of_order);
-    clattn_context_destroy(shared.ctx);
-    shared = (opencl){.ctx = NULL};
+    clattn_context *ctx = shared.ctx;
+    device_queues_close(&shared);
+    clattn_context_destroy(ctx);
 }
 
 const opencl *opencl_get(void)
@@ -78,10 +63,5 @@ void opencl_read(cl_mem buffer, void *data, size_t bytes)
 
 bool opencl_finish_event(cl_event event)
 {
-    cl_int state = CL_QUEUED;
-    clWaitForEvents(1, &event);
-    const cl_int code = clGetEventInfo(
-        event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    clReleaseEvent(event);
-    return code == CL_SUCCESS && state == CL_COMPLETE;
+    return device_queues_finish(event, NULL) == CLATTN_OK;
 }

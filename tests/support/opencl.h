@@ -8,15 +8,9 @@
 
 #include <stdbool.h>
 
-#include "clattn/clattn.h"
+#include "device_queues.h"
 
-typedef struct opencl {
-    clattn_context *ctx;
-    cl_context cl;
-    cl_device_id device;
-    cl_command_queue in_order;
-    cl_command_queue out_of_order; /* in order where the device has no other */
-} opencl;
+typedef device_queues opencl;
 
 /* For tcase_add_unchecked_fixture, in programs that do not fork their tests. */
 void opencl_open(void);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * attention_rows.c - the kernel rows that do attention.
+ */
+#include "attention_rows.h"
+
+#include <string.h>
+
+#include "clattn/clattn.h"
+
+const char *attention_row_name(size_t index)
+{
+    const char *name = NULL;
+    size_t row = 0;
+    do {
+        do
+            name = clattn_kernel_name(row++);
+        while (name != NULL && strncmp(name, "matmul", 6) == 0);
+    } while (name != NULL && index-- > 0);
+    return name;
+}
+
+/* "tiled" of "tiled16". */
+static size_t family_length(const char *row)
+{
+    return strcspn(row, "0123456789");
+}
+
+bool attention_row_has_turn(const char *row, size_t configuration)
+{
+    const size_t length = family_length(row);
+    size_t members = 0, turn = 0;
+    const char *name = NULL;
+    for (size_t n = 0; (name = attention_row_name(n)) != NULL; ++n)
+        if (family_length(name) == length && strncmp(name, row, length) == 0) {
+            if (strcmp(name, row) == 0)
+                turn = members;
+            ++members;
+        }
+    return members == 0 || configuration % members == turn;
+}

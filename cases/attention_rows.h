@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * attention_rows.h - the kernel rows that do attention: those whose names begin
+ * with "matmul" do products alone.
+ */
+#ifndef CLATTN_CASES_ATTENTION_ROWS_H
+#define CLATTN_CASES_ATTENTION_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Best first; NULL past the last. */
+const char *attention_row_name(size_t index);
+
+/* Rows of one family, as tiled16 and tiled8, share their kernels' text and
+   differ in the tile, so that one of them a configuration is enough: whether it
+   is this row's turn. */
+bool attention_row_has_turn(const char *row, size_t configuration);
+
+#endif
