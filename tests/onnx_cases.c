@@ -3,18 +3,14 @@
  * onnx_cases.c - runs a folder of cases of ONNX's operator Attention; their
  * format is described in data/onnx/README.md.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "onnx_folder.h"
 #include "onnx_verdict.h"
 
 enum {
-    WRONG_USE = 2,
-    PATH_BYTES = 4096
+    WRONG_USE = 2
 };
 
 static const char HELP[] =
@@ -107,69 +103,10 @@ static bool find_path(enum onnx_path *to, const request *given, failure *f)
     return true;
 }
 
-/* ---- Folders ------------------------------------------------------------- */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_case(const char *root, const char *name)
-{
-    char path[PATH_BYTES];
-    struct stat status;
-
-    if (name[0] == '.' || name[0] == '_')
-        return false;
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-typedef struct names {
-    char **name;
-    size_t count;
-} names;
-
-static bool add_name(names *list, const char *name)
-{
-    char **longer = realloc(list->name, (list->count + 1) * sizeof *list->name);
-    if (longer == NULL)
-        return false;
-    list->name = longer;
-    longer[list->count] = strdup(name);
-    return longer[list->count++] != NULL;
-}
-
-static bool list_cases(names *list, const char *root, failure *f)
-{
-    bool ok = true;
-    DIR *entries = opendir(root);
-
-    if (entries == NULL)
-        return fail(f, "%s: cannot be listed: %s", root, strerror(errno));
-    for (const struct dirent *e; ok && (e = readdir(entries)) != NULL;)
-        if (is_case(root, e->d_name))
-            ok = add_name(list, e->d_name);
-    closedir(entries);
-    if (!ok)
-        return fail(f, "no memory for the names of %zu cases", list->count);
-    if (list->count == 0)
-        return fail(f, "%s: has no folders, so there is no case", root);
-    qsort(list->name, list->count, sizeof *list->name, by_name);
-    return true;
-}
-
-static void free_names(names *list)
-{
-    for (size_t i = 0; i < list->count; ++i)
-        free(list->name[i]);
-    free(list->name);
-}
-
 /* ---- Running ------------------------------------------------------------- */
 
 static bool run_all(const onnx_runner *r, const request *given,
-    const names *list, size_t count[ONNX_VERDICTS])
+    const onnx_folder *list, size_t count[ONNX_VERDICTS])
 {
     if (r->path != ONNX_REFERENCE && given->verbose)
         session_print_device(stdout, &r->device);
@@ -192,9 +129,9 @@ static void print_totals(const size_t count[ONNX_VERDICTS])
 static int run(const request *given, enum onnx_path path, failure *f)
 {
     size_t count[ONNX_VERDICTS] = {0};
-    names list = {NULL, 0};
+    onnx_folder list = {NULL, 0};
     onnx_runner runner = {.path = path};
-    bool ok = list_cases(&list, given->root, f) &&
+    bool ok = onnx_folder_list(&list, given->root, f) &&
               onnx_runner_open(&runner, path, given->kernel, given->device, f);
 
     if (ok)
@@ -203,7 +140,7 @@ static int run(const request *given, enum onnx_path path, failure *f)
         fprintf(stderr, "onnx_cases: %s\n", f->text);
     print_totals(count);
     onnx_runner_close(&runner);
-    free_names(&list);
+    onnx_folder_free(&list);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

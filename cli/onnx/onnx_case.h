@@ -3,8 +3,8 @@
  * onnx_case.h - one case of ONNX's operator Attention as its folder has it:
  * attributes, inputs and expected outputs.
  */
-#ifndef CLATTN_TESTS_ONNX_CASE_H
-#define CLATTN_TESTS_ONNX_CASE_H
+#ifndef CLATTN_CLI_ONNX_CASE_H
+#define CLATTN_CLI_ONNX_CASE_H
 
 #include "failure.h"
 #include "npy.h"

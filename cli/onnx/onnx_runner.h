@@ -2,8 +2,8 @@
  *
  * onnx_runner.h - computes a problem on a device, or with the reference.
  */
-#ifndef CLATTN_TESTS_ONNX_RUNNER_H
-#define CLATTN_TESTS_ONNX_RUNNER_H
+#ifndef CLATTN_CLI_ONNX_RUNNER_H
+#define CLATTN_CLI_ONNX_RUNNER_H
 
 #include "onnx_problem.h"
 #include "session.h"

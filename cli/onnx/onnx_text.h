@@ -2,8 +2,8 @@
  *
  * onnx_text.h - the lines `key = value` of a case.txt.
  */
-#ifndef CLATTN_TESTS_ONNX_TEXT_H
-#define CLATTN_TESTS_ONNX_TEXT_H
+#ifndef CLATTN_CLI_ONNX_TEXT_H
+#define CLATTN_CLI_ONNX_TEXT_H
 
 #include <stddef.h>
 

@@ -13,8 +13,8 @@
  *     qk_matmul_output_mode    CLATTN_RETURN_SCALED, _CAPPED, _SCORES, _WEIGHTS
  *     softmax_precision        nothing: all arithmetic is f32
  */
-#ifndef CLATTN_TESTS_ONNX_PROBLEM_H
-#define CLATTN_TESTS_ONNX_PROBLEM_H
+#ifndef CLATTN_CLI_ONNX_PROBLEM_H
+#define CLATTN_CLI_ONNX_PROBLEM_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  *
  * onnx_verdict.h - runs one case folder from its files to a line of text.
  */
-#ifndef CLATTN_TESTS_ONNX_VERDICT_H
-#define CLATTN_TESTS_ONNX_VERDICT_H
+#ifndef CLATTN_CLI_ONNX_VERDICT_H
+#define CLATTN_CLI_ONNX_VERDICT_H
 
 #include "onnx_runner.h"
 

@@ -3,8 +3,8 @@
  * onnx_data.h - a case's tensors as (B, H, L, C) in memory, and the copies that
  * ONNX's meaning asks for: past and new keys joined, short masks widened.
  */
-#ifndef CLATTN_TESTS_ONNX_DATA_H
-#define CLATTN_TESTS_ONNX_DATA_H
+#ifndef CLATTN_CLI_ONNX_DATA_H
+#define CLATTN_CLI_ONNX_DATA_H
 
 #include "clattn/clattn.h"
 #include "onnx_case.h"

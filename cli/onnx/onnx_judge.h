@@ -11,8 +11,8 @@
  * which may go to the other neighbour.  The exact result itself must be within
  * the case's limit of the stored one: else it is the meaning that is wrong.
  */
-#ifndef CLATTN_TESTS_ONNX_JUDGE_H
-#define CLATTN_TESTS_ONNX_JUDGE_H
+#ifndef CLATTN_CLI_ONNX_JUDGE_H
+#define CLATTN_CLI_ONNX_JUDGE_H
 
 #include <stdint.h>
 
