@@ -32,7 +32,8 @@ enum bench_goal {
 typedef struct bench_case {
     const char *name;
     enum bench_kind kind;
-    size_t B, H, L, D; /* Lq = Lk = L; Dv = D */
+    size_t B, H, L, D; /* Lk = L; Dv = D */
+    size_t Lq;         /* 0: L.  Not of ragged batches */
     size_t Hkv;        /* 0: H */
     int32_t dtype;     /* 0: f32 */
     int32_t kv_dtype;  /* 0: dtype */
@@ -61,6 +62,18 @@ int32_t bench_item_rows(const bench_case *c, size_t b);
  * each multiply-add.
  */
 double bench_operations(const bench_case *c);
+
+/* Bytes that a device has to read or write at least: every tensor once. */
+double bench_bytes(const bench_case *c);
+
+/* What a row leaves open. */
+int32_t bench_dtype(const bench_case *c);    /* of q and out */
+int32_t bench_kv_dtype(const bench_case *c); /* of k and v */
+size_t bench_kv_heads(const bench_case *c);
+size_t bench_dtype_bytes(int32_t dtype);
+/* Rows of q, and of k, over the whole batch. */
+size_t bench_q_rows(const bench_case *c);
+size_t bench_k_rows(const bench_case *c);
 
 /* The rows of one group, which are measured in turn: the first, and those
    behind it that have a base. */

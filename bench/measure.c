@@ -13,10 +13,8 @@
 #include "ticks.h"
 #include "workload.h"
 
-/* A fast case goes on for a moment, so that one hiccup does not make its
-   figure; a slow one ends, at last with too few samples that count. */
-static const double LEAST_MS = 300.0;
-static const double MOST_MS = 10e3;
+const bench_effort BENCH_EFFORT = {
+    .least_ms = 300.0, .most_ms = 10e3, .again = true};
 
 /* Until the first case: finds the best of the machine as it is. */
 static const double WARM_UP_MS = 400.0;
@@ -27,6 +25,7 @@ typedef struct bench_run {
     peak probe;
     const bench_case *cases;
     bench_report *report;
+    const bench_effort *effort;
     const bench_progress *progress;
 } bench_run;
 
@@ -106,9 +105,9 @@ static bool wants_more(
     const size_t counted = samples_counted(taken, run->probe.best);
     if (taken->tried < SAMPLES_NEEDED)
         return true;
-    if (counted == SAMPLES_MAX || elapsed_ms > MOST_MS)
+    if (counted == SAMPLES_MAX || elapsed_ms > run->effort->most_ms)
         return false;
-    return elapsed_ms < LEAST_MS || counted < SAMPLES_NEEDED;
+    return elapsed_ms < run->effort->least_ms || counted < SAMPLES_NEEDED;
 }
 
 static clattn_status sample_group(bench_run *run, workload *const *work,
@@ -178,7 +177,7 @@ static bool is_noisy(const bench_run *run, size_t first, size_t size)
 static clattn_status measure_groups(bench_run *run, clattn_error *error)
 {
     const size_t count = run->report->count;
-    for (int again = 0; again < 2; again++)
+    for (int again = 0; again < 1 + run->effort->again; again++)
         for (size_t first = 0, size = 0; first < count; first += size) {
             clattn_status status = CLATTN_OK;
             size = bench_group(run->cases + first, count - first);
@@ -204,12 +203,15 @@ static void conclude(const bench_case *cases, bench_report *report)
 }
 
 clattn_status bench_measure(bench_report *report, clattn_context *ctx,
-    const bench_case *cases, size_t count, const bench_progress *progress,
-    clattn_error *error)
+    const bench_case *cases, size_t count, const bench_effort *effort,
+    const bench_progress *progress, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    bench_run run = {
-        .ctx = ctx, .cases = cases, .report = report, .progress = progress};
+    bench_run run = {.ctx = ctx,
+        .cases = cases,
+        .report = report,
+        .effort = effort,
+        .progress = progress};
     *report = (bench_report){.count = count};
     report->result = calloc(count ? count : 1, sizeof *report->result);
     if (!report->result)

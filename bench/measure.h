@@ -43,14 +43,25 @@ typedef struct bench_progress {
     void *to;
 } bench_progress;
 
+/* How much time a case may take. */
+typedef struct bench_effort {
+    double least_ms; /* a fast case goes on for so long, so that one hiccup does
+                        not make its figure */
+    double most_ms;  /* a slow one ends, at last with too few samples */
+    bool again;      /* noisy groups once more at the end */
+} bench_effort;
+
+/* What docs/BENCHMARKS.md promises. */
+extern const bench_effort BENCH_EFFORT;
+
 /*
  * Measure all cases; groups in turn, the cases of a group side by side.  A case
  * that the library or the memory of the device refuses is told as such; any
  * other failure ends the run.  *report is to be freed also after a failure.
  */
 clattn_status bench_measure(bench_report *report, clattn_context *ctx,
-    const bench_case *cases, size_t count, const bench_progress *progress,
-    clattn_error *error);
+    const bench_case *cases, size_t count, const bench_effort *effort,
+    const bench_progress *progress, clattn_error *error);
 
 /* Adds the cost of an enqueue to a report. */
 clattn_status bench_enqueue_cost(

@@ -31,24 +31,7 @@ struct workload {
 
 static int32_t dtype_of(const bench_case *c, enum slot s)
 {
-    const int32_t own = c->dtype ? c->dtype : CLATTN_F32;
-    return (s == K || s == V) && c->kv_dtype ? c->kv_dtype : own;
-}
-
-static size_t kv_heads(const bench_case *c)
-{
-    return c->Hkv ? c->Hkv : c->H;
-}
-
-/* Rows of q and k over the whole batch. */
-static size_t total_rows(const bench_case *c)
-{
-    size_t rows = 0;
-    if (!c->ragged)
-        return c->B * c->L;
-    for (size_t b = 0; b < c->B; b++)
-        rows += (size_t)bench_item_rows(c, b);
-    return rows;
+    return s == K || s == V ? bench_kv_dtype(c) : bench_dtype(c);
 }
 
 /* ---- Plans -------------------------------------------------------------- */
@@ -57,7 +40,8 @@ static void describe_options(clattn_attention *a, const bench_case *c)
 {
     a->mask.dtype = c->mask;
     a->mask.size[0] = a->mask.size[1] = c->mask ? 1 : 0;
-    a->mask.size[2] = a->mask.size[3] = c->mask ? c->L : 0;
+    a->mask.size[2] = c->mask ? (c->Lq ? c->Lq : c->L) : 0;
+    a->mask.size[3] = c->mask ? c->L : 0;
     a->causal = c->causal;
     if (c->has_window) {
         a->window_left = c->window_left;
@@ -71,7 +55,7 @@ static void describe_options(clattn_attention *a, const bench_case *c)
         a->flags |= CLATTN_KEY_LENGTHS;
     if (c->ragged) {
         a->flags |= CLATTN_QUERY_STARTS | CLATTN_KEY_STARTS;
-        a->q_rows = a->k_rows = total_rows(c);
+        a->q_rows = a->k_rows = bench_k_rows(c);
     }
 }
 
@@ -92,8 +76,9 @@ static clattn_status plan_attention(
     clattn_attention_init(&a, sizeof a);
     a.B = c->B;
     a.Hq = c->H;
-    a.Hkv = kv_heads(c);
-    a.Lq = a.Lk = c->L;
+    a.Hkv = bench_kv_heads(c);
+    a.Lq = c->Lq ? c->Lq : c->L;
+    a.Lk = c->L;
     a.D = a.Dv = c->D;
     a.dtype = dtype_of(c, Q);
     a.k.dtype = a.v.dtype = dtype_of(c, K);
@@ -125,13 +110,6 @@ static clattn_status plan_matmul(
 }
 
 /* ---- Buffers ------------------------------------------------------------ */
-
-static size_t bytes_of(int32_t dtype)
-{
-    if (dtype == CLATTN_BOOL)
-        return 1;
-    return dtype == CLATTN_F32 ? 4 : 2;
-}
 
 static bool product(size_t *to, size_t factor)
 {
@@ -181,10 +159,10 @@ static clattn_status make_tensor(workload *w, enum slot slot,
     size_t bytes = count;
     clattn_status status = CLATTN_OK;
     void *values = NULL;
-    if (!product(&bytes, bytes_of(dtype)))
+    if (!product(&bytes, bench_dtype_bytes(dtype)))
         return error_set(error, CLATTN_NO_MEMORY,
             "a tensor of %zu elements of %zu bytes is too large", count,
-            bytes_of(dtype));
+            bench_dtype_bytes(dtype));
     TRY(make_buffer(w, slot, ctx, bytes, error));
     if (slot == OUT || bytes == 0)
         goto cleanup;
@@ -228,11 +206,11 @@ static clattn_status make_tensors(workload *w, clattn_context *ctx,
     const bench_case *c = &w->of;
     const bool matmul = c->kind == BENCH_MATMUL;
     clattn_status status = CLATTN_OK;
-    size_t q = total_rows(c);
-    size_t kv = matmul ? c->D : q;
-    size_t mask = c->L;
+    size_t q = bench_q_rows(c);
+    size_t kv = matmul ? c->D : bench_k_rows(c);
+    size_t mask = c->Lq ? c->Lq : c->L;
     if (!product(&q, c->H) || !product(&q, c->D) ||
-        !product(&kv, matmul ? c->D : kv_heads(c)) ||
+        !product(&kv, matmul ? c->D : bench_kv_heads(c)) ||
         (!matmul && !product(&kv, c->D)) || !product(&mask, c->L))
         return error_set(error, CLATTN_NO_MEMORY, "%s is too large", c->name);
     TRY(make_tensor(w, Q, ctx, queue, dtype_of(c, Q), q, error));

@@ -91,8 +91,8 @@ static bool measure(
     clattn_error error;
     const bool shows = isatty(STDERR_FILENO) != 0;
     const bench_progress progress = {tell, stderr};
-    clattn_status status = bench_measure(
-        report, s->ctx, r->cases, r->count, shows ? &progress : NULL, &error);
+    clattn_status status = bench_measure(report, s->ctx, r->cases, r->count,
+        &BENCH_EFFORT, shows ? &progress : NULL, &error);
     if (status == CLATTN_OK && r->suite)
         status = bench_enqueue_cost(report, s->ctx, &error);
     if (shows)

@@ -97,8 +97,8 @@ START_TEST(each_kind_of_case_gives_what_it_can)
     bench_report report;
     told t = {.in_order = true};
     const bench_progress progress = {hear, &t};
-    ck_assert_msg(bench_measure(&report, ctx, CASES, COUNT(CASES), &progress,
-                      &why) == CLATTN_OK,
+    ck_assert_msg(bench_measure(&report, ctx, CASES, COUNT(CASES),
+                      &BENCH_EFFORT, &progress, &why) == CLATTN_OK,
         "%s", why.message);
     ck_assert(report.peak > 0.0);
     ck_assert(t.in_order && t.count >= COUNT(CASES));
@@ -122,7 +122,8 @@ START_TEST(a_row_that_breaks_the_contract_ends_the_run_with_its_sentence)
         .name = "wrong", .B = 1, .H = 1, .L = 4, .D = 513};
     bench_report report;
     ck_assert_int_eq(
-        bench_measure(&report, ctx, &WRONG, 1, NULL, &why), CLATTN_INVALID);
+        bench_measure(&report, ctx, &WRONG, 1, &BENCH_EFFORT, NULL, &why),
+        CLATTN_INVALID);
     ck_assert_msg(strstr(why.message, "513") != NULL, "%s", why.message);
     bench_report_free(&report);
 }
