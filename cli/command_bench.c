@@ -2,9 +2,7 @@
  *
  * command_bench.c - `clattn bench`: how fast attention is on a device.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <string.h>
-#include <unistd.h>
 
 #include <clattn/clattn.h>
 
@@ -13,6 +11,7 @@
 #include "commands.h"
 #include "environment.h"
 #include "measure.h"
+#include "progress.h"
 #include "session.h"
 
 static const option_row ROWS[] = {
@@ -68,35 +67,19 @@ static void warn_of_shared_cores(const session *s)
             "may share a core and figures be too low\n");
 }
 
-/* ---- Progress ----------------------------------------------------------- */
-
-/* Over the line before, so it must be as long. */
-static void tell(void *to, size_t done, size_t count, const char *name)
-{
-    fprintf(to, "\r%zu of %zu  %-60.60s", done + 1, count, name);
-    fflush(to);
-}
-
-static void tell_nothing_more(FILE *to)
-{
-    fprintf(to, "\r%80s\r", "");
-    fflush(to);
-}
-
 /* ---- The run ------------------------------------------------------------ */
 
 static bool measure(
     const bench_request *r, const session *s, bench_report *report, failure *f)
 {
     clattn_error error;
-    const bool shows = isatty(STDERR_FILENO) != 0;
-    const bench_progress progress = {tell, stderr};
+    const progress shown = progress_on(stderr);
+    const bench_progress told = {progress_tell_step, shown.to};
     clattn_status status = bench_measure(report, s->ctx, r->cases, r->count,
-        &BENCH_EFFORT, shows ? &progress : NULL, &error);
+        &BENCH_EFFORT, shown.to ? &told : NULL, &error);
     if (status == CLATTN_OK && r->suite)
         status = bench_enqueue_cost(report, s->ctx, &error);
-    if (shows)
-        tell_nothing_more(stderr);
+    progress_end(&shown);
     return library_ok(status, &error, f);
 }
 

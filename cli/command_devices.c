@@ -2,7 +2,6 @@
  *
  * command_devices.c - `clattn devices`: the flat list of OpenCL devices.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include <jansson.h>
 
 #include "commands.h"
+#include "device_text.h"
 #include "environment.h"
 #include "json_text.h"
 #include "session.h"
@@ -106,35 +106,15 @@ static const char *why_default(const device_list *list, size_t index)
 
 /* ---- Text --------------------------------------------------------------- */
 
-static void print_bytes(const char *before, uint64_t bytes)
-{
-    static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1024.0 && unit < 4; unit++)
-        value /= 1024.0;
-    printf("%s%.4g %s", before, value, UNITS[unit]);
-}
-
 static void print_device(const device_list *list, size_t index)
 {
     const clattn_device *d = &list->device[index];
+    device_row row[DEVICE_ROWS];
     printf("%zu  %s\n", index, d->name);
     if (d->is_default)
         printf("   default    because %s\n", why_default(list, index));
-    printf("   kind       %s\n", d->kind);
-    printf("   platform   %s\n", d->platform);
-    printf("   vendor     %s\n", d->vendor);
-    printf("   driver     %s\n", d->driver);
-    printf("   version    %s, %s\n", d->version, d->c_version);
-    printf("   units      %" PRIu32 " at %" PRIu32
-           " MHz, native f32 vectors of %" PRIu32 "\n",
-        d->compute_units, d->clock_mhz, d->native_width);
-    print_bytes("   memory     ", d->global_bytes);
-    printf("%s", d->unified_memory ? " shared with the host" : " of its own");
-    print_bytes(", largest buffer ", d->max_buffer_bytes);
-    print_bytes(", local ", d->local_bytes);
-    printf("\n   group      up to %" PRIu64 " work-items\n", d->max_group);
+    for (size_t i = 0, count = device_rows(row, d); i < count; i++)
+        printf("   %-10s %s\n", row[i].label, row[i].text);
     if (d->note[0])
         printf("   note       %s\n", d->note);
 }
@@ -159,41 +139,15 @@ static void print_list(const device_list *list)
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static json_t *json_number(uint64_t number)
-{
-    return json_integer((json_int_t)number);
-}
-
 /* A NULL value, as without memory, makes json_object_set_new fail. */
 static bool fill_object(json_t *o, const device_list *list, size_t i)
 {
     const clattn_device *d = &list->device[i];
-    int failed = json_object_set_new(o, "index", json_number(i));
-    failed |= json_object_set_new(o, "name", json_text(d->name));
-    failed |= json_object_set_new(o, "kind", json_text(d->kind));
-    failed |= json_object_set_new(o, "platform", json_text(d->platform));
-    failed |= json_object_set_new(o, "vendor", json_text(d->vendor));
-    failed |= json_object_set_new(o, "driver", json_text(d->driver));
-    failed |= json_object_set_new(o, "version", json_text(d->version));
-    failed |= json_object_set_new(o, "c_version", json_text(d->c_version));
-    failed |=
-        json_object_set_new(o, "compute_units", json_number(d->compute_units));
-    failed |= json_object_set_new(o, "clock_mhz", json_number(d->clock_mhz));
-    failed |=
-        json_object_set_new(o, "native_width", json_number(d->native_width));
-    failed |=
-        json_object_set_new(o, "global_bytes", json_number(d->global_bytes));
-    failed |= json_object_set_new(
-        o, "max_buffer_bytes", json_number(d->max_buffer_bytes));
-    failed |=
-        json_object_set_new(o, "local_bytes", json_number(d->local_bytes));
-    failed |= json_object_set_new(o, "max_group", json_number(d->max_group));
-    failed |= json_object_set_new(
-        o, "unified_memory", json_boolean(d->unified_memory));
+    int failed = json_object_set_new(o, "index", json_integer((json_int_t)i));
+    failed |= device_fill_json(o, d);
     failed |= json_object_set_new(o, "default", json_boolean(d->is_default));
     failed |= json_object_set_new(o, "why",
         d->is_default ? json_text(why_default(list, i)) : json_null());
-    failed |= json_object_set_new(o, "note", json_text(d->note));
     return failed == 0;
 }
 
