@@ -73,6 +73,10 @@ typedef struct attention_case {
 size_t attention_case_count(void);
 attention_case attention_case_at(size_t index);
 
+/* Shapes that are prone to races, to be run again and again. */
+size_t attention_race_count(void);
+attention_case attention_race_at(size_t index);
+
 /* ---- Draws --------------------------------------------------------------- */
 
 /* What is compiled in, all of it from the seed: storage, options, D and Dv. */

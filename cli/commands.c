@@ -15,6 +15,7 @@ const command *const COMMANDS[] = {
     &COMMAND_ATTEND,
     &COMMAND_MAP,
     &COMMAND_BENCH,
+    &COMMAND_CHECK,
     NULL,
 };
 

@@ -12,6 +12,7 @@ extern const command COMMAND_RUN;
 extern const command COMMAND_ATTEND;
 extern const command COMMAND_MAP;
 extern const command COMMAND_BENCH;
+extern const command COMMAND_CHECK;
 
 /* All of them; the last is NULL. */
 extern const command *const COMMANDS[];

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check_builds.c - every kernel row built and run once, in every storage.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "plan_words.h"
+#include "session.h"
+#include "workload.h"
+
+static const int32_t DTYPES[] = {CLATTN_F32, CLATTN_F16, CLATTN_BF16};
+
+/* A model's head, and rows enough for a tile of any row. */
+static bench_case case_of(const char *row, enum bench_kind kind, int32_t dtype)
+{
+    return (bench_case){.name = row,
+        .kind = kind,
+        .B = 1,
+        .H = 2,
+        .L = 64,
+        .D = 64,
+        .dtype = dtype,
+        .kernel = row};
+}
+
+static void refuse(
+    check_run const *run, check_build *b, const clattn_error *error)
+{
+    plan_reason(b->refused, sizeof b->refused, error);
+    b->failed = error->status != CLATTN_UNSUPPORTED;
+    if (b->failed)
+        check_fail(run->report, "row %s, %s, %s does not build or run: %s",
+            b->row, b->operation, b->storage, b->refused);
+}
+
+/* A row of attention alone leaves products to others; those are not its own. */
+static bool is_own(const check_build *b, const workload *w)
+{
+    char kernel[64];
+    plan_kernel(kernel, sizeof kernel, clattn_plan_describe(workload_plan(w)));
+    return strcmp(kernel, b->row) == 0;
+}
+
+/* False: the row does not do that operation, on any device. */
+static bool build(const check_run *run, check_build *b, const bench_case *c)
+{
+    const device_queues *at = run->at;
+    clattn_error error;
+    workload *w = NULL;
+    const double start = clock_ms();
+    clattn_status status =
+        workload_create(&w, at->ctx, at->in_order, c, &error);
+    b->plan_ms = clock_ms() - start;
+    if (status != CLATTN_OK && strstr(error.message, "does no "))
+        return false;
+    if (status == CLATTN_OK && !is_own(b, w)) {
+        workload_destroy(w);
+        return false;
+    }
+    if (status == CLATTN_OK) {
+        const double first = clock_ms();
+        b->count = kernel_facts_of(b->kernel, workload_plan(w));
+        status = workload_run(w, at->in_order, &error);
+        b->first_ms = clock_ms() - first;
+    }
+    if (status != CLATTN_OK)
+        refuse(run, b, &error);
+    workload_destroy(w);
+    return true;
+}
+
+static void build_row(const check_run *run, const char *row, size_t storage)
+{
+    static const struct {
+        enum bench_kind kind;
+        const char *name;
+    } OPERATIONS[] = {
+        {BENCH_ATTENTION, "attention"}, {BENCH_MATMUL, "product"}};
+    check_report *report = run->report;
+    for (size_t i = 0; i < 2; i++) {
+        const bench_case c = case_of(row, OPERATIONS[i].kind, DTYPES[storage]);
+        check_build *b = &report->build[report->n_builds];
+        *b = (check_build){.row = row,
+            .operation = OPERATIONS[i].name,
+            .storage = check_storage_name((enum check_storage)storage)};
+        if (report->n_builds < CHECK_BUILDS && build(run, b, &c))
+            report->n_builds++;
+    }
+}
+
+bool check_builds(const check_run *run, failure *f)
+{
+    const size_t rows = check_rows();
+    (void)f;
+    for (size_t row = 1; row < rows; row++)
+        for (size_t i = 0; i < run->extent->storages; i++) {
+            progress_tell(run->shown, row - 1, rows - 1, "rows are built");
+            build_row(run, check_row_name(row), i);
+        }
+    return true;
+}

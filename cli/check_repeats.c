@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check_repeats.c - shapes that are prone to races, again and again: all runs
+ * must leave the same bits, on both kinds of queue.
+ */
+#include "attention_rows.h"
+#include "check.h"
+#include "session.h"
+#include "subject.h"
+
+static void repeat_on(
+    const check_run *run, subject *s, const attention_case *c, size_t row)
+{
+    char why[ARENA_TEXT], line[SUBJECT_LINE];
+    check_repeat *r = &run->report->repeat[row - 1];
+    const size_t times = run->extent->repeats;
+    const enum subject_outcome outcome =
+        subject_repeat(s, check_row_name(row), times, why);
+    r->shapes++;
+    r->refused += outcome == SUBJECT_NOT_TAKEN;
+    r->wrong += outcome == SUBJECT_WRONG;
+    r->runs += outcome == SUBJECT_NOT_TAKEN ? 0 : times;
+    if (outcome == SUBJECT_WRONG)
+        check_fail(run->report,
+            "repeated, row %s: %s: %s; clattn check --draw \"%s\"",
+            check_row_name(row), c->about, why,
+            subject_line(c, check_row_name(row), line));
+}
+
+static bool is_attention_row(const char *name)
+{
+    const char *row = NULL;
+    for (size_t i = 0; (row = attention_row_name(i)) != NULL; i++)
+        if (row == name)
+            return true;
+    return false;
+}
+
+bool check_repeats(const check_run *run, failure *f)
+{
+    static subject s; /* large, and points into itself */
+    const size_t count = attention_race_count();
+    bool done = true;
+    for (size_t i = 0; i < count && done; i++) {
+        const attention_case c = attention_race_at(i);
+        clattn_error error;
+        progress_tell(run->shown, i, count, "repeated shapes");
+        done =
+            library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
+        for (size_t row = 1; done && row < check_rows(); row++)
+            if (is_attention_row(check_row_name(row)))
+                repeat_on(run, &s, &c, row);
+        subject_destroy(&s);
+    }
+    return done;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check_report.c - names, counts and the verdict.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "check.h"
+
+const char *check_storage_name(enum check_storage storage)
+{
+    static const char *const NAMES[CHECK_STORAGES] = {
+        "f32", "f16", "bf16", "mixed"};
+    return NAMES[storage];
+}
+
+const char *check_table_name(enum check_table table)
+{
+    static const char *const NAMES[CHECK_TABLES] = {
+        "attention", "linear", "layer", "draws"};
+    return NAMES[table];
+}
+
+const char *check_row_name(size_t row)
+{
+    return row == 0 ? "choice" : clattn_kernel_name(row - 1);
+}
+
+size_t check_rows(void)
+{
+    size_t count = 1;
+    while (count <= CHECK_ROWS && clattn_kernel_name(count - 1))
+        count++;
+    return count;
+}
+
+void check_fail(check_report *report, const char *format, ...)
+{
+    va_list arguments;
+    const size_t at = report->failed++;
+    if (at >= CHECK_FAILURES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(report->failure[at], CHECK_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static void add(check_score *to, size_t right, size_t wrong, size_t refused)
+{
+    to->right += right;
+    to->wrong += wrong;
+    to->refused += refused;
+}
+
+static void add_builds(check_score *to, const check_report *report)
+{
+    for (size_t i = 0; i < report->n_builds; i++) {
+        const check_build *b = &report->build[i];
+        add(to, !b->refused[0], b->failed, b->refused[0] && !b->failed);
+    }
+}
+
+check_score check_total(const check_report *report)
+{
+    check_score all = {.right = 0};
+    const check_score *score = &report->score[0][0][0];
+    const size_t scores = sizeof report->score / sizeof *score;
+    add_builds(&all, report);
+    for (size_t i = 0; i < scores; i++)
+        add(&all, score[i].right, score[i].wrong, score[i].refused);
+    for (size_t i = 0; i < CHECK_ROWS; i++) {
+        const check_repeat *r = &report->repeat[i];
+        add(&all, r->shapes - r->wrong - r->refused, r->wrong, r->refused);
+    }
+    for (size_t i = 0; i < report->n_onnx; i++) {
+        const check_onnx *o = &report->onnx[i];
+        add(&all, o->passed, o->failed, o->skipped);
+    }
+    return all;
+}
+
+bool check_verdict(const check_report *report, char *text, size_t capacity)
+{
+    const check_score all = check_total(report);
+    const bool good = report->failed == 0 && all.right > 0;
+    if (good)
+        snprintf(text, capacity,
+            "Right: all %zu checks that this device takes hold; %zu were "
+            "refused, with their reasons.",
+            all.right, all.refused);
+    else if (report->failed > 0)
+        snprintf(text, capacity,
+            "WRONG: %zu of %zu checks fail on this device, driver and "
+            "compiler; do not rely on the rows that are named.",
+            report->failed, all.right + report->failed);
+    else
+        snprintf(text, capacity,
+            "Nothing is known: this device takes none of the kernels.");
+    return good;
+}
+
+void check_report_free(check_report *report)
+{
+    bench_report_free(&report->speed);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check_tables.c - the case tables of attention, linear and layer against the
+ * reference in double precision.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "check_subject.h"
+#include "session.h"
+
+/* ---- Which storage a case is of --------------------------------------------- */
+
+static enum check_storage storage_of(const attention_case *c)
+{
+    const int32_t of[] = {c->dtype.q, c->dtype.k, c->dtype.v, c->dtype.out};
+    for (size_t i = 1; i < 4; i++)
+        if (of[i] != of[0])
+            return CHECK_MIXED;
+    return of[0] == CLATTN_F16    ? CHECK_F16
+           : of[0] == CLATTN_BF16 ? CHECK_BF16
+                                  : CHECK_F32;
+}
+
+/* ---- Subjects ------------------------------------------------------------------ */
+
+bool check_attention(check_subject *to, const check_run *run,
+    const attention_case *c, enum check_table table, failure *f)
+{
+    clattn_error error;
+    *to = (check_subject){.run = run, .table = table, .storage = storage_of(c)};
+    attention_case_text(c, to->text);
+    return library_ok(
+        subject_attention(&to->subject, run->at, c, &error), &error, f);
+}
+
+static bool check_linear(
+    check_subject *to, const check_run *run, const linear_case *c, failure *f)
+{
+    clattn_error error;
+    *to = (check_subject){.run = run, .table = CHECK_LINEAR};
+    linear_case_text(c, to->text);
+    return library_ok(
+        subject_linear(&to->subject, run->at, c, &error), &error, f);
+}
+
+static bool check_layer(
+    check_subject *to, const check_run *run, const layer_case *c, failure *f)
+{
+    clattn_error error;
+    *to = (check_subject){.run = run, .table = CHECK_LAYER};
+    layer_case_text(c, to->text);
+    return library_ok(
+        subject_layer(&to->subject, run->at, c, &error), &error, f);
+}
+
+enum subject_outcome check_subject_on(
+    check_subject *s, size_t row, char why[ARENA_TEXT])
+{
+    check_score *score = &s->run->report->score[s->table][row][s->storage];
+    s->subject.share = s->subject.error = 0;
+    const enum subject_outcome outcome =
+        subject_run(&s->subject, row ? check_row_name(row) : NULL, why);
+    score->right += outcome == SUBJECT_RIGHT;
+    score->wrong += outcome == SUBJECT_WRONG;
+    score->refused += outcome == SUBJECT_NOT_TAKEN;
+    if (s->subject.share > score->share)
+        score->share = s->subject.share;
+    if (s->subject.error > score->error)
+        score->error = s->subject.error;
+    return outcome;
+}
+
+/* ---- Rows ----------------------------------------------------------------------- */
+
+static bool builds_as(const check_run *run, size_t row, const char *operation)
+{
+    const check_report *report = run->report;
+    for (size_t i = 0; i < report->n_builds; i++)
+        if (strcmp(report->build[i].row, check_row_name(row)) == 0 &&
+            strcmp(report->build[i].operation, operation) == 0)
+            return true;
+    return false;
+}
+
+static void run_row(check_subject *s, size_t row)
+{
+    char why[ARENA_TEXT];
+    if (check_subject_on(s, row, why) == SUBJECT_WRONG)
+        check_fail(s->run->report, "%s, row %s: %s: %s",
+            check_table_name(s->table), check_row_name(row), s->text, why);
+}
+
+/* The planner's choice, and rows that do the operation: all, or the one whose
+   turn it is. */
+static void run_rows(check_subject *s, size_t index, bool all)
+{
+    const char *operation = s->table == CHECK_LINEAR ? "product" : "attention";
+    const size_t rows = check_rows();
+    run_row(s, 0);
+    for (size_t row = 1; row < rows; row++) {
+        const bool turn = all || index % (rows - 1) == row - 1;
+        if (turn && builds_as(s->run, row, operation))
+            run_row(s, row);
+    }
+}
+
+/* ---- Tables --------------------------------------------------------------------- */
+
+static bool make(check_subject *s, const check_run *run, enum check_table table,
+    size_t index, failure *f)
+{
+    if (table == CHECK_LINEAR) {
+        const linear_case c = linear_case_at(index);
+        return check_linear(s, run, &c, f);
+    }
+    if (table == CHECK_LAYER) {
+        const layer_case c = layer_case_at(index);
+        return check_layer(s, run, &c, f);
+    }
+    const attention_case c = attention_case_at(index);
+    return check_attention(s, run, &c, table, f);
+}
+
+static size_t count_of(enum check_table table)
+{
+    return table == CHECK_LINEAR  ? linear_case_count()
+           : table == CHECK_LAYER ? layer_case_count()
+                                  : attention_case_count();
+}
+
+/* Products share their programs whatever the sizes, so all rows get all of
+   them. */
+static bool run_table(const check_run *run, enum check_table table, failure *f)
+{
+    static check_subject s; /* large, and points into itself */
+    const size_t count = count_of(table);
+    bool done = true;
+    for (size_t i = 0; i < count && done; i += run->extent->stride) {
+        const bool all = run->extent->all_rows || table == CHECK_LINEAR;
+        progress_tell(run->shown, i, count, check_table_name(table));
+        done = make(&s, run, table, i, f);
+        if (done)
+            run_rows(&s, i / run->extent->stride, all);
+        subject_destroy(&s.subject);
+        run->report->cases[table]++;
+    }
+    return done;
+}
+
+bool check_tables(const check_run *run, failure *f)
+{
+    return run_table(run, CHECK_ATTENTION, f) &&
+           run_table(run, CHECK_LINEAR, f) && run_table(run, CHECK_LAYER, f);
+}
