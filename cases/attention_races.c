@@ -8,23 +8,21 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Few programs: what differs in shape alone shares them. */
+/* Two programs a row: the first shapes share one, the last another. */
 static const attention_case TABLE[] = {
-    {"whole tiles", {2, 4, 2, 64, 128, 64, 64}, .returns = CLATTN_RETURN_LSE},
-    {"one above the tiles", {2, 3, 3, 65, 129, 64, 64},
-        .returns = CLATTN_RETURN_LSE},
+    {"whole tiles", {2, 4, 2, 64, 128, 64, 64}, .returns = 0},
+    {"one above the tiles", {2, 3, 3, 65, 129, 64, 64}, .returns = 0},
     {"one below the tiles, gaps", {2, 3, 3, 63, 127, 64, 64},
-        .layout = LAYOUT_PADDED, .returns = CLATTN_RETURN_LSE},
-    {"one row, many keys", {3, 4, 1, 1, 1000, 64, 64},
-        .returns = CLATTN_RETURN_LSE},
+        .layout = LAYOUT_PADDED, .returns = 0},
+    {"one row, many keys", {3, 4, 1, 1, 1000, 64, 64}, .returns = 0},
     {"more rows than a group has, few keys", {1, 2, 1, 333, 7, 64, 64},
-        .returns = CLATTN_RETURN_LSE},
+        .returns = 0},
     {"causal, lengths, some of them short", {4, 4, 2, 97, 161, 64, 64},
         .causal = 1, .diagonal = CLATTN_BOTTOM_RIGHT, .key_lengths = true,
-        .returns = CLATTN_RETURN_LSE},
+        .returns = 0},
     {"causal, lengths, one row above a tile", {4, 2, 2, 33, 65, 64, 64},
         .causal = 1, .diagonal = CLATTN_TOP_LEFT, .key_lengths = true,
-        .returns = CLATTN_RETURN_LSE},
+        .returns = 0},
 };
 
 size_t attention_race_count(void)

@@ -20,6 +20,15 @@ const char *attention_row_name(size_t index)
     return name;
 }
 
+bool attention_row_is(const char *row)
+{
+    const char *name = NULL;
+    for (size_t n = 0; (name = attention_row_name(n)) != NULL; ++n)
+        if (strcmp(name, row) == 0)
+            return true;
+    return false;
+}
+
 /* "tiled" of "tiled16". */
 static size_t family_length(const char *row)
 {

@@ -12,6 +12,9 @@
 /* Best first; NULL past the last. */
 const char *attention_row_name(size_t index);
 
+/* Whether a row is one of them. */
+bool attention_row_is(const char *row);
+
 /* Rows of one family, as tiled16 and tiled8, share their kernels' text and
    differ in the tile, so that one of them a configuration is enough: whether it
    is this row's turn. */

@@ -113,8 +113,9 @@ double expected_error(const expected *e, const arena *a, size_t slot)
     double *got = arena_dense(a, slot);
     double worst = got != NULL ? 0 : INFINITY;
     for (size_t i = 0; got != NULL && i < e->count; ++i) {
-        const double error = fabs(got[i] - e->value[i]);
-        if (isfinite(e->slack[i]) && isfinite(e->value[i]) && !(error <= worst))
+        const double off = fabs(got[i] - e->value[i]);
+        const double error = isnan(off) ? (double)INFINITY : off;
+        if (isfinite(e->slack[i]) && isfinite(e->value[i]) && error > worst)
             worst = error;
     }
     free(got);

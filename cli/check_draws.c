@@ -7,41 +7,53 @@
 #include <string.h>
 
 #include "attention_rows.h"
-#include "check.h"
+#include "check_report.h"
 #include "check_subject.h"
 #include "session.h"
 
 enum {
-    PATIENCE = 30 /* seconds for a simpler problem */
+    PATIENCE = 30, /* seconds for a simpler problem */
+    SIMPLER = 2    /* of so many; more are told as they are */
 };
 
 /* ---- Draws ---------------------------------------------------------------- */
 
+static size_t failed_draws(const check_report *report)
+{
+    size_t failed = 0;
+    for (size_t row = 0; row < check_row_count(); row++)
+        for (size_t i = 0; i < CHECK_STORAGES; i++)
+            failed += report->score[CHECK_DRAWS][row][i].wrong;
+    return failed;
+}
+
 static void report_draw(const check_run *run, const attention_case *c,
     size_t row, char why[ARENA_TEXT])
 {
+    const bool simpler = failed_draws(run->report) <= SIMPLER;
     char line[SUBJECT_LINE];
     const char *name = row ? check_row_name(row) : NULL;
-    const attention_case least =
-        subject_simplest(run->at, c, name, run->extent->tries, PATIENCE, why);
+    const attention_case least = subject_simplest(
+        run->at, c, name, simpler ? run->extent->tries : 0, PATIENCE, why);
     check_fail(run->report, "draws, row %s: %s; clattn check --draw \"%s\"",
         check_row_name(row), why, subject_line(&least, name, line));
 }
 
-/* The choice, and one attention row that takes the problem, beginning with the
-   one whose turn it is. */
+/* The choice, and rows in turn: one, or one of each family. */
 static void draw_on_rows(
     check_subject *s, const attention_case *c, size_t configuration)
 {
     char why[ARENA_TEXT];
-    const size_t rows = check_rows();
+    const size_t rows = check_row_count();
+    const enum check_rows wanted = s->run->extent->rows;
     if (check_subject_on(s, 0, why) == SUBJECT_WRONG)
         report_draw(s->run, c, 0, why);
     for (size_t row = 1; row < rows; row++) {
         const bool turn =
-            s->run->extent->all_rows
+            wanted == CHECK_ALL_ROWS
                 ? attention_row_has_turn(check_row_name(row), configuration)
-                : configuration % (rows - 1) == row - 1;
+                : wanted == CHECK_ONE_MORE &&
+                      configuration % (rows - 1) == row - 1;
         if (turn && check_subject_on(s, row, why) == SUBJECT_WRONG)
             report_draw(s->run, c, row, why);
     }
@@ -49,8 +61,8 @@ static void draw_on_rows(
 
 bool check_draws(const check_run *run, failure *f)
 {
-    static check_subject s; /* large, and points into itself */
-    const size_t count = run->extent->draws * run->extent->shapes;
+    check_subject s;
+    const size_t count = run->extent->configurations * run->extent->shapes;
     bool done = true;
     for (size_t n = 0; n < count && done; n++) {
         const size_t configuration = n / run->extent->shapes;
@@ -82,10 +94,10 @@ static bool run_line(subject *s, const char *row)
 bool check_given(const device_queues *at, const attention_case *c,
     const char *row, failure *f)
 {
-    static subject s; /* large, and points into itself */
+    subject s;
     clattn_error error;
     bool right = library_ok(subject_attention(&s, at, c, &error), &error, f);
-    for (size_t i = 1; s.first && i < check_rows(); i++)
+    for (size_t i = 1; s.first && i < check_row_count(); i++)
         if (!row[0] || strcmp(row, check_row_name(i)) == 0)
             right = run_line(&s, check_row_name(i)) && right;
     if (s.first && !right)

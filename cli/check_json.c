@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "check.h"
+#include "check_report.h"
 #include "device_text.h"
 #include "json_text.h"
 
@@ -115,7 +115,7 @@ static json_t *scores_of(const check_report *report)
 {
     json_t *array = json_array();
     for (size_t table = 0; table < CHECK_TABLES; table++)
-        for (size_t row = 0; row < check_rows(); row++)
+        for (size_t row = 0; row < check_row_count(); row++)
             for (size_t i = 0; i < CHECK_STORAGES; i++) {
                 const check_score *score = &report->score[table][row][i];
                 if (score->right + score->wrong + score->refused)
@@ -124,10 +124,22 @@ static json_t *scores_of(const check_report *report)
     return array;
 }
 
+static json_t *refusals_of(const check_report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->n_refusals; i++) {
+        const check_refusal *r = &report->refusal[i];
+        array = with(array,
+            json_pack("{s:s, s:o, s:o}", "row", check_row_name(r->row), "times",
+                number(r->times), "reason", json_text(r->reason)));
+    }
+    return array;
+}
+
 static json_t *repeats_of(const check_report *report)
 {
     json_t *array = json_array();
-    for (size_t row = 1; row < check_rows(); row++) {
+    for (size_t row = 1; row < check_row_count(); row++) {
         const check_repeat *r = &report->repeat[row - 1];
         if (r->shapes)
             array = with(
@@ -204,10 +216,10 @@ bool check_print_json(FILE *to, const check_report *report, failure *f)
         {"extent", json_text(report->extent->name)},
         {"seed", json_integer((json_int_t)report->seed)},
         {"builds", builds_of(report)}, {"scores", scores_of(report)},
-        {"repeats", repeats_of(report)}, {"onnx", onnx_of(report)},
-        {"speed", speed_of(report)}, {"failed", number(report->failed)},
-        {"failures", failures_of(report)}, {"right", json_boolean(right)},
-        {"verdict", json_text(verdict)});
+        {"refusals", refusals_of(report)}, {"repeats", repeats_of(report)},
+        {"onnx", onnx_of(report)}, {"speed", speed_of(report)},
+        {"failed", number(report->failed)}, {"failures", failures_of(report)},
+        {"right", json_boolean(right)}, {"verdict", json_text(verdict)});
     if (!o)
         return fail(f, "no memory for the report as JSON");
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

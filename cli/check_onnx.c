@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_report.h"
 #include "onnx_folder.h"
 #include "onnx_verdict.h"
 

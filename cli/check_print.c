@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_report.h"
 #include "device_text.h"
 #include "sheet.h"
 
@@ -102,7 +102,7 @@ static void print_score(sheet *s, const check_report *report,
 
 static bool print_scores(sheet *s, const check_report *report)
 {
-    const size_t rows = check_rows();
+    const size_t rows = check_row_count();
     sheet_part(s, "Cases against the reference");
     sheet_begin(
         s, "table|row|storage|right|wrong|refused|largest error|of allowed");
@@ -114,11 +114,33 @@ static bool print_scores(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
+static bool print_refusals(sheet *s, const check_report *report)
+{
+    char text[SHEET_CELL];
+    if (!report->n_refusals)
+        return true;
+    sheet_part(s, "Refused, and why");
+    sheet_begin(s, "row|times|reason");
+    for (size_t i = 0; i < report->n_refusals; i++) {
+        const check_refusal *r = &report->refusal[i];
+        sheet_row(s);
+        sheet_cell(s, 0, "%s", check_row_name(r->row));
+        sheet_cell(s, 1, "%zu", r->times);
+        sheet_cell(s, 2, "%s", r->reason);
+    }
+    const bool done = sheet_end(s);
+    snprintf(text, sizeof text, "%zu more for other reasons.",
+        report->other_refusals);
+    if (report->other_refusals)
+        sheet_say(s, text);
+    return done;
+}
+
 static bool print_repeats(sheet *s, const check_report *report)
 {
     sheet_part(s, "The same again: equal bits");
     sheet_begin(s, "row|shapes|runs|refused|differ");
-    for (size_t row = 1; row < check_rows(); row++) {
+    for (size_t row = 1; row < check_row_count(); row++) {
         const check_repeat *r = &report->repeat[row - 1];
         if (!r->shapes)
             continue;
@@ -213,8 +235,9 @@ bool check_print(
     snprintf(text, sizeof text, "clattn check: %s", report->device.name);
     sheet_title(&s, text);
     const bool done = print_facts(&s, report) && print_builds(&s, report) &&
-                      print_scores(&s, report) && print_repeats(&s, report) &&
-                      print_onnx(&s, report) && print_speed(&s, report);
+                      print_scores(&s, report) && print_refusals(&s, report) &&
+                      print_repeats(&s, report) && print_onnx(&s, report) &&
+                      print_speed(&s, report);
     print_failures(&s, report);
     check_verdict(report, text, sizeof text);
     sheet_part(&s, "Verdict");

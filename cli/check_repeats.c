@@ -4,7 +4,7 @@
  * must leave the same bits, on both kinds of queue.
  */
 #include "attention_rows.h"
-#include "check.h"
+#include "check_report.h"
 #include "session.h"
 #include "subject.h"
 
@@ -27,19 +27,12 @@ static void repeat_on(
             subject_line(c, check_row_name(row), line));
 }
 
-static bool is_attention_row(const char *name)
-{
-    const char *row = NULL;
-    for (size_t i = 0; (row = attention_row_name(i)) != NULL; i++)
-        if (row == name)
-            return true;
-    return false;
-}
-
 bool check_repeats(const check_run *run, failure *f)
 {
-    static subject s; /* large, and points into itself */
-    const size_t count = attention_race_count();
+    subject s;
+    const size_t count = run->extent->races < attention_race_count()
+                             ? run->extent->races
+                             : attention_race_count();
     bool done = true;
     for (size_t i = 0; i < count && done; i++) {
         const attention_case c = attention_race_at(i);
@@ -47,8 +40,9 @@ bool check_repeats(const check_run *run, failure *f)
         progress_tell(run->shown, i, count, "repeated shapes");
         done =
             library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
-        for (size_t row = 1; done && row < check_rows(); row++)
-            if (is_attention_row(check_row_name(row)))
+        for (size_t row = 1; done && row < check_row_count(); row++)
+            if (attention_row_is(check_row_name(row)) &&
+                check_wants_row(run->extent, row))
                 repeat_on(run, &s, &c, row);
         subject_destroy(&s);
     }

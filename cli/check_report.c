@@ -4,8 +4,10 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "check.h"
+#include "attention_rows.h"
+#include "check_report.h"
 
 const char *check_storage_name(enum check_storage storage)
 {
@@ -26,12 +28,17 @@ const char *check_row_name(size_t row)
     return row == 0 ? "choice" : clattn_kernel_name(row - 1);
 }
 
-size_t check_rows(void)
+size_t check_row_count(void)
 {
     size_t count = 1;
     while (count <= CHECK_ROWS && clattn_kernel_name(count - 1))
         count++;
     return count;
+}
+
+bool check_wants_row(const check_extent *extent, size_t row)
+{
+    return extent->all_builds || attention_row_has_turn(check_row_name(row), 0);
 }
 
 void check_fail(check_report *report, const char *format, ...)
@@ -43,6 +50,28 @@ void check_fail(check_report *report, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(report->failure[at], CHECK_TEXT, format, arguments);
     va_end(arguments);
+}
+
+void check_refuse(check_report *report, size_t row, const char *why)
+{
+    static const char COMMON[] = "no kernel can run: ";
+    const char *common = strstr(why, COMMON);
+    const char *reason = common ? common + strlen(COMMON) : why;
+    check_refusal *r = report->refusal;
+    for (size_t i = 0; i < report->n_refusals; i++, r++)
+        if (r->row == row &&
+            strncmp(r->reason, reason, sizeof r->reason - 1) == 0) {
+            r->times++;
+            return;
+        }
+    if (report->n_refusals == CHECK_REFUSALS) {
+        report->other_refusals++;
+        return;
+    }
+    report->n_refusals++;
+    r->row = row;
+    r->times = 1;
+    snprintf(r->reason, sizeof r->reason, "%s", reason);
 }
 
 static void add(check_score *to, size_t right, size_t wrong, size_t refused)
@@ -86,7 +115,7 @@ bool check_verdict(const check_report *report, char *text, size_t capacity)
     if (good)
         snprintf(text, capacity,
             "Right: all %zu checks that this device takes hold; %zu were "
-            "refused, with their reasons.",
+            "refused, for the reasons told.",
             all.right, all.refused);
     else if (report->failed > 0)
         snprintf(text, capacity,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "bandwidth.h"
-#include "check.h"
+#include "check_report.h"
 #include "peak.h"
 #include "plan_words.h"
 

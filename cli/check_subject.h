@@ -5,7 +5,7 @@
 #ifndef CLATTN_CLI_CHECK_SUBJECT_H
 #define CLATTN_CLI_CHECK_SUBJECT_H
 
-#include "check.h"
+#include "check_report.h"
 #include "subject.h"
 
 typedef struct check_subject {

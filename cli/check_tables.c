@@ -5,8 +5,10 @@
  */
 #include <string.h>
 
-#include "check.h"
+#include "attention_rows.h"
+#include "check_report.h"
 #include "check_subject.h"
+#include "plan_words.h"
 #include "session.h"
 
 /* ---- Which storage a case is of --------------------------------------------- */
@@ -64,6 +66,8 @@ enum subject_outcome check_subject_on(
     score->right += outcome == SUBJECT_RIGHT;
     score->wrong += outcome == SUBJECT_WRONG;
     score->refused += outcome == SUBJECT_NOT_TAKEN;
+    if (outcome == SUBJECT_NOT_TAKEN)
+        check_refuse(s->run->report, row, why);
     if (s->subject.share > score->share)
         score->share = s->subject.share;
     if (s->subject.error > score->error)
@@ -73,14 +77,25 @@ enum subject_outcome check_subject_on(
 
 /* ---- Rows ----------------------------------------------------------------------- */
 
-static bool builds_as(const check_run *run, size_t row, const char *operation)
+/* A row of attention alone leaves products to others. */
+static bool does_product(check_subject *s, const char *row)
 {
-    const check_report *report = run->report;
-    for (size_t i = 0; i < report->n_builds; i++)
-        if (strcmp(report->build[i].row, check_row_name(row)) == 0 &&
-            strcmp(report->build[i].operation, operation) == 0)
-            return true;
-    return false;
+    clattn_linear problem = s->subject.trial.linear.problem;
+    clattn_plan *plan = NULL;
+    char kernel[64];
+    problem.kernel = row;
+    if (clattn_linear_plan(&plan, s->run->at->ctx, &problem, NULL) != CLATTN_OK)
+        return true; /* and will say why not */
+    plan_kernel(kernel, sizeof kernel, clattn_plan_describe(plan));
+    clattn_plan_destroy(plan);
+    return strcmp(kernel, row) == 0;
+}
+
+static bool does(check_subject *s, size_t row)
+{
+    const char *name = check_row_name(row);
+    return s->table == CHECK_LINEAR ? does_product(s, name)
+                                    : attention_row_is(name);
 }
 
 static void run_row(check_subject *s, size_t row)
@@ -91,16 +106,17 @@ static void run_row(check_subject *s, size_t row)
             check_table_name(s->table), check_row_name(row), s->text, why);
 }
 
-/* The planner's choice, and rows that do the operation: all, or the one whose
-   turn it is. */
-static void run_rows(check_subject *s, size_t index, bool all)
+/* The planner's choice, and rows that do the operation. */
+static void run_rows(check_subject *s, size_t index)
 {
-    const char *operation = s->table == CHECK_LINEAR ? "product" : "attention";
-    const size_t rows = check_rows();
+    const enum check_rows wanted = s->run->extent->rows;
+    const size_t rows = check_row_count();
     run_row(s, 0);
     for (size_t row = 1; row < rows; row++) {
-        const bool turn = all || index % (rows - 1) == row - 1;
-        if (turn && builds_as(s->run, row, operation))
+        const bool turn =
+            wanted == CHECK_ALL_ROWS ||
+            (wanted == CHECK_ONE_MORE && index % (rows - 1) == row - 1);
+        if (turn && does(s, row))
             run_row(s, row);
     }
 }
@@ -129,19 +145,16 @@ static size_t count_of(enum check_table table)
                                   : attention_case_count();
 }
 
-/* Products share their programs whatever the sizes, so all rows get all of
-   them. */
 static bool run_table(const check_run *run, enum check_table table, failure *f)
 {
-    static check_subject s; /* large, and points into itself */
+    check_subject s;
     const size_t count = count_of(table);
     bool done = true;
     for (size_t i = 0; i < count && done; i += run->extent->stride) {
-        const bool all = run->extent->all_rows || table == CHECK_LINEAR;
         progress_tell(run->shown, i, count, check_table_name(table));
         done = make(&s, run, table, i, f);
         if (done)
-            run_rows(&s, i / run->extent->stride, all);
+            run_rows(&s, i / run->extent->stride);
         subject_destroy(&s.subject);
         run->report->cases[table]++;
     }

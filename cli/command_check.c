@@ -9,7 +9,7 @@
 
 #include <clattn/clattn.h>
 
-#include "check.h"
+#include "check_report.h"
 #include "commands.h"
 #include "onnx_folder.h"
 #include "output_file.h"
@@ -36,9 +36,11 @@ static const option_row ROWS[] = {
 static const check_extent QUICK = {
     .name = "quick",
     .storages = 1,
-    .stride = 16,
-    .draws = 2,
+    .rows = CHECK_CHOICE,
+    .stride = 40,
+    .configurations = 1,
     .shapes = 5,
+    .races = 5,
     .repeats = 4,
     .tries = 50,
     .effort = {.least_ms = 50.0, .most_ms = 300.0},
@@ -47,9 +49,11 @@ static const check_extent QUICK = {
 static const check_extent USUAL = {
     .name = "default",
     .storages = 3,
+    .rows = CHECK_ONE_MORE,
     .stride = 1,
-    .draws = 10,
+    .configurations = 8,
     .shapes = 10,
+    .races = SIZE_MAX,
     .repeats = 10,
     .tries = 100,
     .effort = {.least_ms = 200.0, .most_ms = 1000.0},
@@ -57,11 +61,13 @@ static const check_extent USUAL = {
 
 static const check_extent FULL = {
     .name = "full",
+    .all_builds = true,
     .storages = 3,
+    .rows = CHECK_ALL_ROWS,
     .stride = 1,
-    .all_rows = true,
-    .draws = 100,
+    .configurations = 100,
     .shapes = 20,
+    .races = SIZE_MAX,
     .repeats = 50,
     .tries = 200,
     .effort = {.least_ms = 300.0, .most_ms = 10e3, .again = true},
@@ -93,7 +99,7 @@ static bool read_draw(request *r, const options *given, failure *f)
         return false;
     if (line && !subject_parse(&r->draw, r->row, line, why))
         return fail(f, "--draw: %s", why);
-    for (size_t i = 1; r->row[0] && i < check_rows(); i++)
+    for (size_t i = 1; r->row[0] && i < check_row_count(); i++)
         if (strcmp(r->row, check_row_name(i)) == 0)
             return true;
     return !r->row[0] ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check.h - what `clattn check` tries on a device, part by part, and the report
- * of what it found.
+ * check_report.h - what `clattn check` tries on a device, part by part, and the
+ * report of what it found.
  */
-#ifndef CLATTN_CLI_CHECK_H
-#define CLATTN_CLI_CHECK_H
+#ifndef CLATTN_CLI_CHECK_REPORT_H
+#define CLATTN_CLI_CHECK_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,20 +24,30 @@ enum {
     CHECK_BUILDS = 6 * CHECK_ROWS,
     CHECK_TEXT = 1600,
     CHECK_ONNX = 3,
+    CHECK_REFUSALS = 60,
     CHECK_SPEED = 5
 };
 
-/* How much is tried. */
+/* On which rows a case is run, beside the planner's choice. */
+enum check_rows {
+    CHECK_CHOICE,   /* on none */
+    CHECK_ONE_MORE, /* on the one whose turn it is */
+    CHECK_ALL_ROWS
+};
+
+/* How much is tried.  A new program takes some drivers a second, so that is
+   what most of this limits. */
 typedef struct check_extent {
     const char *name;
-    size_t storages; /* of f32, f16, bf16, whose rows are built */
-    size_t stride;   /* of each table every n-th case */
-    bool all_rows;   /* on every case; else the planner's choice, and all rows
-                          in turn where no program has to be built for it */
-    size_t draws;    /* configurations, each with its own programs */
-    size_t shapes;   /* of a configuration */
-    size_t repeats;  /* of a shape that is prone to races */
-    size_t tries;    /* at making a failing draw simpler */
+    bool all_builds;       /* all rows are built in all storages; else */
+    size_t storages;       /* the first of each family, in so many */
+    enum check_rows rows;  /* of tables and draws */
+    size_t stride;         /* of each table every n-th case */
+    size_t configurations; /* of draws, each with its own programs */
+    size_t shapes;         /* of a configuration */
+    size_t races;          /* shapes that are prone to them */
+    size_t repeats;        /* of each of these */
+    size_t tries;          /* at making a failing draw simpler */
     bench_effort effort;
 } check_extent;
 
@@ -76,6 +86,12 @@ typedef struct check_score {
     double share, error; /* the largest; see subject.h */
 } check_score;
 
+/* Why a row did not take cases. */
+typedef struct check_refusal {
+    size_t row, times;
+    char reason[200];
+} check_refusal;
+
 /* Of one row: shapes that are prone to races, again and again. */
 typedef struct check_repeat {
     size_t shapes, runs, wrong, refused;
@@ -97,6 +113,8 @@ typedef struct check_report {
     check_score score[CHECK_TABLES][CHECK_ROWS + 1][CHECK_STORAGES]; /* 0: the
                                   planner's choice; 1 + row as they are listed */
     check_repeat repeat[CHECK_ROWS];
+    size_t n_refusals, other_refusals; /* those beyond the list */
+    check_refusal refusal[CHECK_REFUSALS];
     size_t n_onnx;
     check_onnx onnx[CHECK_ONNX];
     bench_case speed_case[CHECK_SPEED];
@@ -111,10 +129,17 @@ const char *check_storage_name(enum check_storage storage);
 const char *check_table_name(enum check_table table);
 /* "choice" for 0. */
 const char *check_row_name(size_t row);
-size_t check_rows(void); /* with the choice */
+size_t check_row_count(void); /* with the choice */
+
+/* Whether a row is one of those that this extent builds: all, or the first of
+   its family. */
+bool check_wants_row(const check_extent *extent, size_t row);
 
 /* One thing is wrong: a sentence that is enough to look at it again. */
 void check_fail(check_report *report, const char *format, ...) FAILURE_FORMAT;
+
+/* A row did not take a case. */
+void check_refuse(check_report *report, size_t row, const char *why);
 
 /* Runs that were right, wrong and refused, over all parts. */
 check_score check_total(const check_report *report);
