@@ -42,7 +42,7 @@ bool check_repeats(const check_run *run, failure *f)
             library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
         for (size_t row = 1; done && row < check_row_count(); row++)
             if (attention_row_is(check_row_name(row)) &&
-                check_wants_row(run->extent, row))
+                check_wants_row(run->extent, row, CHECK_F32))
                 repeat_on(run, &s, &c, row);
         subject_destroy(&s);
     }

@@ -36,9 +36,12 @@ size_t check_row_count(void)
     return count;
 }
 
-bool check_wants_row(const check_extent *extent, size_t row)
+bool check_wants_row(
+    const check_extent *extent, size_t row, enum check_storage storage)
 {
-    return extent->all_builds || attention_row_has_turn(check_row_name(row), 0);
+    return storage < extent->all_builds ||
+           (storage < extent->storages &&
+               attention_row_has_turn(check_row_name(row), 0));
 }
 
 void check_fail(check_report *report, const char *format, ...)

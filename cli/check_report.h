@@ -24,6 +24,7 @@ enum {
     CHECK_BUILDS = 6 * CHECK_ROWS,
     CHECK_TEXT = 1600,
     CHECK_ONNX = 3,
+    CHECK_TURN = 8,
     CHECK_REFUSALS = 60,
     CHECK_SPEED = 5
 };
@@ -31,7 +32,7 @@ enum {
 /* On which rows a case is run, beside the planner's choice. */
 enum check_rows {
     CHECK_CHOICE,   /* on none */
-    CHECK_ONE_MORE, /* on the one whose turn it is */
+    CHECK_ONE_MORE, /* one case in CHECK_TURN on the row whose turn it is */
     CHECK_ALL_ROWS
 };
 
@@ -39,8 +40,8 @@ enum check_rows {
    what most of this limits. */
 typedef struct check_extent {
     const char *name;
-    bool all_builds;       /* all rows are built in all storages; else */
-    size_t storages;       /* the first of each family, in so many */
+    size_t all_builds;     /* all rows are built in so many storages ... */
+    size_t storages;       /* ... and the first of each family in so many */
     enum check_rows rows;  /* of tables and draws */
     size_t stride;         /* of each table every n-th case */
     size_t configurations; /* of draws, each with its own programs */
@@ -131,9 +132,9 @@ const char *check_table_name(enum check_table table);
 const char *check_row_name(size_t row);
 size_t check_row_count(void); /* with the choice */
 
-/* Whether a row is one of those that this extent builds: all, or the first of
-   its family. */
-bool check_wants_row(const check_extent *extent, size_t row);
+/* Whether this extent builds a row in a storage. */
+bool check_wants_row(
+    const check_extent *extent, size_t row, enum check_storage storage);
 
 /* One thing is wrong: a sentence that is enough to look at it again. */
 void check_fail(check_report *report, const char *format, ...) FAILURE_FORMAT;

@@ -106,19 +106,22 @@ static void run_row(check_subject *s, size_t row)
             check_table_name(s->table), check_row_name(row), s->text, why);
 }
 
+/* Whether a case goes to a row beside the choice. */
+static bool has_turn(const check_run *run, size_t index, size_t row)
+{
+    const size_t rows = check_row_count() - 1;
+    if (run->extent->rows == CHECK_ONE_MORE)
+        return index % CHECK_TURN == 0 && index / CHECK_TURN % rows == row - 1;
+    return run->extent->rows == CHECK_ALL_ROWS;
+}
+
 /* The planner's choice, and rows that do the operation. */
 static void run_rows(check_subject *s, size_t index)
 {
-    const enum check_rows wanted = s->run->extent->rows;
-    const size_t rows = check_row_count();
     run_row(s, 0);
-    for (size_t row = 1; row < rows; row++) {
-        const bool turn =
-            wanted == CHECK_ALL_ROWS ||
-            (wanted == CHECK_ONE_MORE && index % (rows - 1) == row - 1);
-        if (turn && does(s, row))
+    for (size_t row = 1; row < check_row_count(); row++)
+        if (has_turn(s->run, index, row) && does(s, row))
             run_row(s, row);
-    }
 }
 
 /* ---- Tables --------------------------------------------------------------------- */

@@ -48,11 +48,12 @@ static const check_extent QUICK = {
 
 static const check_extent USUAL = {
     .name = "default",
+    .all_builds = 1,
     .storages = 3,
     .rows = CHECK_ONE_MORE,
     .stride = 1,
-    .configurations = 8,
-    .shapes = 10,
+    .configurations = 4,
+    .shapes = 20,
     .races = SIZE_MAX,
     .repeats = 10,
     .tries = 100,
@@ -61,7 +62,7 @@ static const check_extent USUAL = {
 
 static const check_extent FULL = {
     .name = "full",
-    .all_builds = true,
+    .all_builds = 3,
     .storages = 3,
     .rows = CHECK_ALL_ROWS,
     .stride = 1,

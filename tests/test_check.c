@@ -104,12 +104,13 @@ END_TEST
 
 START_TEST(without_all_builds_one_row_of_a_family_is_enough)
 {
-    const check_extent some = {.all_builds = false};
-    const check_extent all = {.all_builds = true};
+    const check_extent some = {.storages = 2};
+    const check_extent all = {.all_builds = 3, .storages = 3};
     size_t wanted = 0;
     for (size_t row = 1; row < check_row_count(); row++) {
-        wanted += check_wants_row(&some, row);
-        ck_assert(check_wants_row(&all, row));
+        wanted += check_wants_row(&some, row, CHECK_F16);
+        ck_assert(!check_wants_row(&some, row, CHECK_BF16));
+        ck_assert(check_wants_row(&all, row, CHECK_BF16));
     }
     ck_assert_uint_gt(wanted, 0);
     ck_assert_uint_lt(wanted, check_row_count() - 1);
