@@ -59,7 +59,7 @@ double bench_operations(const bench_case *c)
     return 4.0 * (double)c->H * met * (double)c->D;
 }
 
-/* ---- What a row leaves open ------------------------------------------------ */
+/* ---- What a row leaves open --------------------------------------------- */
 
 int32_t bench_dtype(const bench_case *c)
 {

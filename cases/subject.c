@@ -10,7 +10,7 @@
 
 #include "error.h"
 
-/* ---- The bits of the first run ------------------------------------------------ */
+/* ---- The bits of the first run ------------------------------------------ */
 
 clattn_status subject_ready(subject *s, clattn_error *error)
 {
@@ -54,7 +54,7 @@ void subject_destroy(subject *s)
     s->kind = NULL;
 }
 
-/* ---- Running --------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------ */
 
 static double larger(double a, double b)
 {

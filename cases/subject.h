@@ -59,7 +59,7 @@ enum subject_outcome subject_run(
 enum subject_outcome subject_repeat(
     subject *s, const char *row, size_t times, char why[ARENA_TEXT]);
 
-/* ---- Attention that a row gets wrong ---------------------------------------- */
+/* ---- Attention that a row gets wrong ------------------------------------ */
 
 enum {
     SUBJECT_ROW = 32,              /* bytes of a row's name */
@@ -81,7 +81,7 @@ attention_case subject_simplest(const device_queues *at,
     const attention_case *c, const char *row, size_t tries, double seconds,
     char why[ARENA_TEXT]);
 
-/* ---- For the library's own steps --------------------------------------------- */
+/* ---- For the library's own steps ---------------------------------------- */
 
 struct subject_kind {
     clattn_status (*run)(subject *s, enum run_way way, char broken[ARENA_TEXT],

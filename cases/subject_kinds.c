@@ -12,7 +12,7 @@ static clattn_status no_memory(clattn_error *error)
     return error_set(error, CLATTN_NO_MEMORY, "no memory for a case");
 }
 
-/* ---- Attention --------------------------------------------------------------- */
+/* ---- Attention ---------------------------------------------------------- */
 
 static clattn_status run_attention(
     subject *s, enum run_way way, char broken[ARENA_TEXT], clattn_error *error)
@@ -64,7 +64,7 @@ cleanup:
     return status;
 }
 
-/* ---- Linear -------------------------------------------------------------------- */
+/* ---- Linear ------------------------------------------------------------- */
 
 static clattn_status run_linear(
     subject *s, enum run_way way, char broken[ARENA_TEXT], clattn_error *error)
@@ -112,7 +112,7 @@ cleanup:
     return status;
 }
 
-/* ---- Layer ----------------------------------------------------------------------- */
+/* ---- Layer -------------------------------------------------------------- */
 
 static clattn_status run_layer(
     subject *s, enum run_way way, char broken[ARENA_TEXT], clattn_error *error)

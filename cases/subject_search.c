@@ -31,7 +31,7 @@ bool subject_parse(attention_case *c, char row[SUBJECT_ROW], const char *line,
     return attention_case_parse(c, rest, why);
 }
 
-/* ---- Simpler ------------------------------------------------------------------- */
+/* ---- Simpler ------------------------------------------------------------ */
 
 typedef struct search {
     const device_queues *at;

@@ -45,7 +45,7 @@ const char *run_way_name(enum run_way way)
     return names[way];
 }
 
-/* ---- Attention, linear and layer as operations --------------------------- */
+/* ---- Attention, linear and layer as operations -------------------------- */
 
 static clattn_status attention_host(
     clattn_context *ctx, const void *of, clattn_error *error)
@@ -127,7 +127,7 @@ static clattn_status layer_enqueue(const clattn_plan *plan,
         plan, queue, &args, wait != NULL, wait, event, error);
 }
 
-/* ---- Buffers -------------------------------------------------------------- */
+/* ---- Buffers ------------------------------------------------------------ */
 
 static size_t bytes_of(const arena *a, size_t m)
 {
@@ -190,7 +190,7 @@ static void release_buffers(running *r)
             clReleaseMemObject(r->buffer[m]);
 }
 
-/* ---- A workspace of exact size --------------------------------------------- */
+/* ---- A workspace of exact size ------------------------------------------ */
 
 static clattn_status make_workspace(
     running *r, clattn_output *workspace, clattn_error *error)
@@ -229,7 +229,7 @@ static clattn_status check_workspace(
     return status;
 }
 
-/* ---- The ways ------------------------------------------------------------ */
+/* ---- The ways ----------------------------------------------------------- */
 
 /* In order: the queue itself makes the reads wait. */
 static clattn_status enqueue_in_order(

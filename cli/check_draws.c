@@ -16,7 +16,7 @@ enum {
     SIMPLER = 2    /* of so many; more are told as they are */
 };
 
-/* ---- Draws ---------------------------------------------------------------- */
+/* ---- Draws -------------------------------------------------------------- */
 
 static size_t failed_draws(const check_report *report)
 {
@@ -79,7 +79,7 @@ bool check_draws(const check_run *run, failure *f)
     return done;
 }
 
-/* ---- One given line --------------------------------------------------------- */
+/* ---- One given line ----------------------------------------------------- */
 
 static bool run_line(subject *s, const char *row)
 {

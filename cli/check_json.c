@@ -58,7 +58,7 @@ static json_t *with(json_t *array, json_t *value)
     return NULL;
 }
 
-/* ---- Parts ---------------------------------------------------------------- */
+/* ---- Parts -------------------------------------------------------------- */
 
 static json_t *device_object(const clattn_device *d)
 {

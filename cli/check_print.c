@@ -35,7 +35,7 @@ static bool print_facts(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
-/* ---- Builds --------------------------------------------------------------- */
+/* ---- Builds ------------------------------------------------------------- */
 
 static void print_kernels(sheet *s, const check_build *b)
 {
@@ -79,7 +79,7 @@ static bool print_builds(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
-/* ---- Scores --------------------------------------------------------------- */
+/* ---- Scores ------------------------------------------------------------- */
 
 static void print_score(sheet *s, const check_report *report,
     enum check_table table, size_t row, enum check_storage storage)
@@ -171,7 +171,7 @@ static bool print_onnx(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
-/* ---- Speed ---------------------------------------------------------------- */
+/* ---- Speed -------------------------------------------------------------- */
 
 static void print_time(sheet *s, const check_report *report, size_t i)
 {
@@ -213,7 +213,7 @@ static bool print_speed(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
-/* ---- What is wrong -------------------------------------------------------- */
+/* ---- What is wrong ------------------------------------------------------ */
 
 static void print_failures(sheet *s, const check_report *report)
 {

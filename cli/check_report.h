@@ -52,7 +52,7 @@ typedef struct check_extent {
     bench_effort effort;
 } check_extent;
 
-/* ---- The report ----------------------------------------------------------- */
+/* ---- The report --------------------------------------------------------- */
 
 /* A row's kernels in one storage. */
 typedef struct check_build {
@@ -111,8 +111,8 @@ typedef struct check_report {
     size_t cases[CHECK_TABLES];
     size_t n_builds;
     check_build build[CHECK_BUILDS];
-    check_score score[CHECK_TABLES][CHECK_ROWS + 1][CHECK_STORAGES]; /* 0: the
-                                  planner's choice; 1 + row as they are listed */
+    /* Row 0 is the planner's choice, 1 + n the library's row n. */
+    check_score score[CHECK_TABLES][CHECK_ROWS + 1][CHECK_STORAGES];
     check_repeat repeat[CHECK_ROWS];
     size_t n_refusals, other_refusals; /* those beyond the list */
     check_refusal refusal[CHECK_REFUSALS];
@@ -144,12 +144,12 @@ void check_refuse(check_report *report, size_t row, const char *why);
 
 /* Runs that were right, wrong and refused, over all parts. */
 check_score check_total(const check_report *report);
-/* The last sentence; returns whether nothing is wrong and something was tried. */
+/* The last sentence; whether nothing is wrong and something was tried. */
 bool check_verdict(const check_report *report, char *text, size_t capacity);
 
 void check_report_free(check_report *report);
 
-/* ---- The parts ------------------------------------------------------------- */
+/* ---- The parts ---------------------------------------------------------- */
 
 typedef struct check_run {
     const device_queues *at;
@@ -160,7 +160,7 @@ typedef struct check_run {
 
 /* Each goes on after what is wrong, which the report tells; false where memory
    is short or the device is gone. */
-bool check_builds(const check_run *run, failure *f);
+void check_builds(const check_run *run);
 bool check_tables(const check_run *run, failure *f);
 bool check_draws(const check_run *run, failure *f);
 bool check_repeats(const check_run *run, failure *f);
@@ -172,7 +172,7 @@ void check_speed(const check_run *run);
 bool check_given(const device_queues *at, const attention_case *c,
     const char *row, failure *f);
 
-/* ---- Printing ------------------------------------------------------------- */
+/* ---- Printing ----------------------------------------------------------- */
 
 bool check_print(
     FILE *to, bool markdown, const check_report *report, failure *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check_speed.c - a few cases timed, beside the device's own peak and bandwidth.
- * What cannot be timed is told and fails nothing.
+ * check_speed.c - a few cases timed, beside the device's own peak and
+ * bandwidth.  What cannot be timed is told and fails nothing.
  */
 #include <stdio.h>
 

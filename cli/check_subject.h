@@ -12,7 +12,7 @@ typedef struct check_subject {
     const check_run *run;
     enum check_table table;
     enum check_storage storage;
-    char text[ARENA_TEXT]; /* of the case */
+    char text[ARENA_TEXT]; /* of a case of linear or layer */
     subject subject;       /* to be destroyed, also after a failure */
 } check_subject;
 

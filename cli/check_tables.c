@@ -11,7 +11,7 @@
 #include "plan_words.h"
 #include "session.h"
 
-/* ---- Which storage a case is of --------------------------------------------- */
+/* ---- Which storage a case is of ----------------------------------------- */
 
 static enum check_storage storage_of(const attention_case *c)
 {
@@ -24,14 +24,13 @@ static enum check_storage storage_of(const attention_case *c)
                                   : CHECK_F32;
 }
 
-/* ---- Subjects ------------------------------------------------------------------ */
+/* ---- Subjects ----------------------------------------------------------- */
 
 bool check_attention(check_subject *to, const check_run *run,
     const attention_case *c, enum check_table table, failure *f)
 {
     clattn_error error;
     *to = (check_subject){.run = run, .table = table, .storage = storage_of(c)};
-    attention_case_text(c, to->text);
     return library_ok(
         subject_attention(&to->subject, run->at, c, &error), &error, f);
 }
@@ -75,7 +74,7 @@ enum subject_outcome check_subject_on(
     return outcome;
 }
 
-/* ---- Rows ----------------------------------------------------------------------- */
+/* ---- Rows --------------------------------------------------------------- */
 
 /* A row of attention alone leaves products to others. */
 static bool does_product(check_subject *s, const char *row)
@@ -98,12 +97,26 @@ static bool does(check_subject *s, size_t row)
                                     : attention_row_is(name);
 }
 
+/* An attention case also as the line that brings it back. */
+static void report(const check_subject *s, size_t row, const char *why)
+{
+    char line[SUBJECT_LINE];
+    const attention_case *c = &s->subject.trial.attention.of;
+    const char *name = row ? check_row_name(row) : NULL;
+    if (s->table != CHECK_ATTENTION)
+        check_fail(s->run->report, "%s, row %s: %s: %s",
+            check_table_name(s->table), check_row_name(row), s->text, why);
+    else
+        check_fail(s->run->report,
+            "attention, row %s: %s: %s; clattn check --draw \"%s\"",
+            check_row_name(row), c->about, why, subject_line(c, name, line));
+}
+
 static void run_row(check_subject *s, size_t row)
 {
     char why[ARENA_TEXT];
     if (check_subject_on(s, row, why) == SUBJECT_WRONG)
-        check_fail(s->run->report, "%s, row %s: %s: %s",
-            check_table_name(s->table), check_row_name(row), s->text, why);
+        report(s, row, why);
 }
 
 /* Whether a case goes to a row beside the choice. */
@@ -124,7 +137,7 @@ static void run_rows(check_subject *s, size_t index)
             run_row(s, row);
 }
 
-/* ---- Tables --------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------- */
 
 static bool make(check_subject *s, const check_run *run, enum check_table table,
     size_t index, failure *f)

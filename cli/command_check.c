@@ -166,10 +166,12 @@ static bool try_all(
     report->seed = r->seed;
     if (day)
         strftime(report->day, sizeof report->day, "%Y-%m-%d", day);
-    const bool done = find_device(&report->device, at->device, f) &&
-                      check_builds(&run, f) && check_tables(&run, f) &&
-                      check_draws(&run, f) && check_repeats(&run, f) &&
-                      (!r->onnx || check_onnx_cases(&run, r->onnx, f));
+    bool done = find_device(&report->device, at->device, f);
+    if (done)
+        check_builds(&run);
+    done = done && check_tables(&run, f) && check_draws(&run, f) &&
+           check_repeats(&run, f) &&
+           (!r->onnx || check_onnx_cases(&run, r->onnx, f));
     if (done)
         check_speed(&run);
     progress_end(&shown);

@@ -42,7 +42,7 @@ static void check_says(bool good, const char *begins)
         strncmp(text, begins, strlen(begins)) == 0, "%s: %s", begins, text);
 }
 
-/* ---- Verdict -------------------------------------------------------------- */
+/* ---- Verdict ------------------------------------------------------------ */
 
 START_TEST(nothing_tried_is_not_right)
 {
@@ -117,7 +117,7 @@ START_TEST(without_all_builds_one_row_of_a_family_is_enough)
 }
 END_TEST
 
-/* ---- Looks ------------------------------------------------------------------ */
+/* ---- Looks -------------------------------------------------------------- */
 
 START_TEST(what_fails_stands_in_all_forms)
 {
@@ -183,7 +183,7 @@ START_TEST(columns_line_up_as_text_and_cells_cannot_break_a_markdown_table)
 }
 END_TEST
 
-/* ---- Lines -------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------- */
 
 START_TEST(a_line_brings_back_the_problem_and_its_row)
 {

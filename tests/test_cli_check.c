@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_cli_check.c - the report of `check` by CLATTN_PROGRAM: what it holds where
- * all is right, that a wrong kernel and one that does not compile are found, and
- * what is wrong use.  Judges no speed.
+ * test_cli_check.c - the report of CLATTN_PROGRAM's check: what it holds where
+ * all is right, that a wrong kernel and one that does not compile are found,
+ * and what is wrong use.  Judges no speed.
  */
 #define _XOPEN_SOURCE 700 /* symlink */
 #include <dirent.h>
@@ -30,7 +30,7 @@ static void run_check(
     program_run(&got, all, environment);
 }
 
-/* ---- Wrong use and failures ------------------------------------------------- */
+/* ---- Wrong use and failures --------------------------------------------- */
 
 static const struct message_case {
     const char *about;
@@ -79,7 +79,7 @@ START_TEST(without_a_device_it_fails_with_a_sentence)
 }
 END_TEST
 
-/* ---- All is right --------------------------------------------------------------- */
+/* ---- All is right ------------------------------------------------------- */
 
 static json_t *report_of(const char *about)
 {
@@ -172,7 +172,7 @@ START_TEST(a_right_device_has_a_report_in_both_forms_and_code_0)
 }
 END_TEST
 
-/* ---- All is not right -------------------------------------------------------------- */
+/* ---- All is not right --------------------------------------------------- */
 
 /* The kernels in a folder "kernels", but in `file` the text `was` replaced. */
 static void change_kernel(const char *file, const char *was, const char *is)
