@@ -275,3 +275,9 @@ attention_case attention_case_at(size_t index)
                ? sweep_lengths(index)
                : sweep_widths(index - EDGE_COUNT * EDGE_COUNT);
 }
+
+bool attention_case_shares_programs(size_t index)
+{
+    return index >= COUNT(TABLE) &&
+           index - COUNT(TABLE) < EDGE_COUNT * EDGE_COUNT;
+}

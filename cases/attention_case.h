@@ -72,6 +72,8 @@ typedef struct attention_case {
 /* The table, then sweeps over the sizes around the edges of tiles. */
 size_t attention_case_count(void);
 attention_case attention_case_at(size_t index);
+/* Whether it is of a sweep in which few programs serve all cases. */
+bool attention_case_shares_programs(size_t index);
 
 /* Shapes that are prone to races, to be run again and again. */
 size_t attention_race_count(void);

@@ -39,24 +39,28 @@ static void report_draw(const check_run *run, const attention_case *c,
         check_row_name(row), why, subject_line(&least, name, line));
 }
 
-/* The choice, and rows in turn: one, or one of each family. */
+/* One row a configuration, or one of each family. */
+static bool has_turn(const check_run *run, size_t configuration, size_t row)
+{
+    const size_t rows = check_row_count() - 1;
+    const uint64_t turn = (run->report->seed + 2 * configuration) % rows;
+    const char *name = check_row_name(row);
+    if (!attention_row_is(name) || run->extent->rows == CHECK_CHOICE)
+        return false;
+    return run->extent->rows == CHECK_ONE_MORE
+               ? turn == row - 1
+               : attention_row_has_turn(name, configuration);
+}
+
+/* The choice, and rows in turn. */
 static void draw_on_rows(
     check_subject *s, const attention_case *c, size_t configuration)
 {
     char why[ARENA_TEXT];
-    const size_t rows = check_row_count();
-    const enum check_rows wanted = s->run->extent->rows;
-    if (check_subject_on(s, 0, why) == SUBJECT_WRONG)
-        report_draw(s->run, c, 0, why);
-    for (size_t row = 1; row < rows; row++) {
-        const bool turn =
-            wanted == CHECK_ALL_ROWS
-                ? attention_row_has_turn(check_row_name(row), configuration)
-                : wanted == CHECK_ONE_MORE &&
-                      configuration % (rows - 1) == row - 1;
-        if (turn && check_subject_on(s, row, why) == SUBJECT_WRONG)
-            report_draw(s->run, c, row, why);
-    }
+    for (size_t row = 0; row < check_row_count(); row++)
+        if (row == 0 || has_turn(s->run, configuration, row))
+            if (check_subject_on(s, row, why) == SUBJECT_WRONG)
+                report_draw(s->run, c, row, why);
 }
 
 bool check_draws(const check_run *run, failure *f)
@@ -74,7 +78,6 @@ bool check_draws(const check_run *run, failure *f)
         if (done)
             draw_on_rows(&s, &c, configuration);
         subject_destroy(&s.subject);
-        run->report->cases[CHECK_DRAWS]++;
     }
     return done;
 }

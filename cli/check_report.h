@@ -32,7 +32,8 @@ enum {
 /* On which rows a case is run, beside the planner's choice. */
 enum check_rows {
     CHECK_CHOICE,   /* on none */
-    CHECK_ONE_MORE, /* one case in CHECK_TURN on the row whose turn it is */
+    CHECK_ONE_MORE, /* one case in CHECK_TURN on the row whose turn it is, and
+                       on all rows those that share programs */
     CHECK_ALL_ROWS
 };
 
@@ -108,7 +109,6 @@ typedef struct check_report {
     const check_extent *extent;
     char day[16];
     uint64_t seed; /* of the draws */
-    size_t cases[CHECK_TABLES];
     size_t n_builds;
     check_build build[CHECK_BUILDS];
     /* Row 0 is the planner's choice, 1 + n the library's row n. */

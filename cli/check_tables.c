@@ -120,12 +120,15 @@ static void run_row(check_subject *s, size_t row)
 }
 
 /* Whether a case goes to a row beside the choice. */
-static bool has_turn(const check_run *run, size_t index, size_t row)
+static bool has_turn(const check_subject *s, size_t index, size_t row)
 {
     const size_t rows = check_row_count() - 1;
-    if (run->extent->rows == CHECK_ONE_MORE)
+    const enum check_rows wanted = s->run->extent->rows;
+    const bool cheap =
+        s->table == CHECK_ATTENTION && attention_case_shares_programs(index);
+    if (wanted == CHECK_ONE_MORE && !cheap)
         return index % CHECK_TURN == 0 && index / CHECK_TURN % rows == row - 1;
-    return run->extent->rows == CHECK_ALL_ROWS;
+    return wanted != CHECK_CHOICE;
 }
 
 /* The planner's choice, and rows that do the operation. */
@@ -133,7 +136,7 @@ static void run_rows(check_subject *s, size_t index)
 {
     run_row(s, 0);
     for (size_t row = 1; row < check_row_count(); row++)
-        if (has_turn(s->run, index, row) && does(s, row))
+        if (has_turn(s, index, row) && does(s, row))
             run_row(s, row);
 }
 
@@ -170,9 +173,8 @@ static bool run_table(const check_run *run, enum check_table table, failure *f)
         progress_tell(run->shown, i, count, check_table_name(table));
         done = make(&s, run, table, i, f);
         if (done)
-            run_rows(&s, i / run->extent->stride);
+            run_rows(&s, i);
         subject_destroy(&s.subject);
-        run->report->cases[table]++;
     }
     return done;
 }
