@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * shim_system.c - the C library's calls that can fail for want of memory, space
+ * or rights, as the program's own code makes them.
+ */
+#define _GNU_SOURCE /* fopencookie, dl_iterate_phdr */
+#include "shim_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Whose call it is ---------------------------------------------------------- */
+
+/* Code of the program and of what it parses with. */
+enum {
+    MOST_RANGES = 8
+};
+static struct {
+    uintptr_t begin, end;
+} ranges[MOST_RANGES];
+static size_t n_ranges;
+
+/* The program comes first and has no name. */
+static int note_code(struct dl_phdr_info *info, size_t bytes, void *state)
+{
+    (void)bytes;
+    (void)state;
+    if (info->dlpi_name[0] != '\0' && !strstr(info->dlpi_name, "libjansson"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && n_ranges < MOST_RANGES; ++i) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+            continue;
+        ranges[n_ranges].begin = info->dlpi_addr + part->p_vaddr;
+        ranges[n_ranges].end = ranges[n_ranges].begin + part->p_memsz;
+        ++n_ranges;
+    }
+    return 0;
+}
+
+__attribute__((constructor(101))) static void note_all_code(void)
+{
+    dl_iterate_phdr(note_code, NULL);
+}
+
+static bool is_ours(const void *caller)
+{
+    for (size_t i = 0; i < n_ranges; ++i)
+        if ((uintptr_t)caller >= ranges[i].begin &&
+            (uintptr_t)caller < ranges[i].end)
+            return true;
+    return false;
+}
+
+static bool fails(enum shim_point point)
+{
+    int code = 0;
+    if (!shim_strikes(point, &code))
+        return false;
+    errno = code;
+    return true;
+}
+
+#define FAILS(point) \
+    (is_ours(__builtin_return_address(0)) && fails(SHIM_##point))
+
+/* ---- Memory ------------------------------------------------------------------------ */
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
+/* A sanitizer has its own, and they are left to it. */
+#ifndef SANITIZED
+
+/* By their names within glibc: to ask dlsym would allocate. */
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *old, size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    return FAILS(malloc) ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    return FAILS(calloc) ? NULL : __libc_calloc(count, bytes);
+}
+
+void *realloc(void *old, size_t bytes)
+{
+    return FAILS(realloc) ? NULL : __libc_realloc(old, bytes);
+}
+
+char *strdup(const char *text)
+{
+    if (FAILS(strdup))
+        return NULL;
+    const size_t bytes = strlen(text) + 1;
+    char *copy = __libc_malloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+#endif
+
+/* ---- Files ------------------------------------------------------------------------- */
+
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *path, int flags, ...);
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (FAILS(open))
+        return -1;
+    shim_next(&next, "open");
+    return next(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+FILE *fopen(const char *path, const char *mode)
+{
+    FILE *(*next)(const char *path, const char *mode);
+    if (FAILS(fopen))
+        return NULL;
+    shim_next(&next, "fopen");
+    return next(path, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode)
+    __attribute__((alias("fopen")));
+
+int rename(const char *from, const char *to)
+{
+    int (*next)(const char *from, const char *to);
+    if (FAILS(rename))
+        return -1;
+    shim_next(&next, "rename");
+    return next(from, to);
+}
+
+/* ---- Streams that are written ---------------------------------------------------- */
+
+static ssize_t write_some(void *cookie, const char *bytes, size_t count)
+{
+    const int fd = (int)(intptr_t)cookie;
+    ssize_t written = 0;
+    if (!fails(SHIM_write))
+        written = write(fd, bytes, count);
+    return written > 0 ? written : 0; /* what a cookie says of an error */
+}
+
+static int close_it(void *cookie)
+{
+    const int fd = (int)(intptr_t)cookie;
+    const bool fail = fails(SHIM_close);
+    const int code = errno;
+    const int closed = close(fd);
+    if (!fail)
+        return closed;
+    errno = code;
+    return -1;
+}
+
+static FILE *watched_stream(int fd, const char *mode)
+{
+    return fopencookie((void *)(intptr_t)fd, mode,
+        (cookie_io_functions_t){.write = write_some, .close = close_it});
+}
+
+FILE *fdopen(int fd, const char *mode)
+{
+    FILE *(*next)(int fd, const char *mode);
+    if (FAILS(fdopen))
+        return NULL;
+    if (is_ours(__builtin_return_address(0)) && strchr(mode, 'w') &&
+        !strchr(mode, '+'))
+        return watched_stream(fd, mode);
+    shim_next(&next, "fdopen");
+    return next(fd, mode);
+}
+
+void shim_watch_output(void)
+{
+    FILE *stream = watched_stream(STDOUT_FILENO, "w");
+    if (!stream)
+        abort();
+    stdout = stream;
+}
