@@ -62,6 +62,7 @@ clattn_status clattn_context_create(
     device_facts *facts = NULL;
     size_t count = 0, index = 0;
     environment env;
+    clattn_error passed;
     cl_int code = CL_SUCCESS;
 
     error_none(error);
@@ -69,8 +70,13 @@ clattn_status clattn_context_create(
         return error_set(error, CLATTN_INVALID, "ctx is NULL");
     *out = NULL;
     environment_read(&env);
-    TRY(device_list(&ids, &facts, &count, error));
-    TRY(device_choose(&index, facts, count, spec ? spec : env.device, error));
+    TRY(device_list(&ids, &facts, &count, &passed, error));
+    status =
+        device_choose(&index, facts, count, spec ? spec : env.device, error);
+    if (status != CLATTN_OK) {
+        error_add_cause(error, "passed over", &passed);
+        goto cleanup;
+    }
     cl_context cl = clCreateContext(NULL, 1, &ids[index], NULL, NULL, &code);
     TRY(error_check_cl(error, code, "clCreateContext"));
     TRY(context_new(out, cl, ids[index], error));

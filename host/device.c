@@ -42,19 +42,39 @@ static const char *fault_note(const device_facts *facts, size_t *iterations)
     return "";
 }
 
-/* A query's text, cut to fit and without surrounding blanks; "" on failure. */
-static void query_text(
-    cl_device_id id, cl_device_info what, char *text, size_t capacity)
+enum {
+    TEXT_BYTES = 1024 /* more than any text of a query that we know */
+};
+
+/* Without surrounding blanks, cut to fit. */
+static void trim(char *to, size_t capacity, const char *text)
 {
-    char all[1024] = "";
-    if (clGetDeviceInfo(id, what, sizeof all, all, NULL) != CL_SUCCESS)
-        all[0] = '\0';
-    all[sizeof all - 1] = '\0';
-    const char *begin = all + strspn(all, " \t");
+    const char *begin = text + strspn(text, " \t");
     size_t length = strlen(begin);
     while (length > 0 && strchr(" \t\n", begin[length - 1]))
         --length;
-    snprintf(text, capacity, "%.*s", (int)length, begin);
+    snprintf(to, capacity, "%.*s", (int)length, begin);
+}
+
+/* A query's text; "" on failure. */
+static cl_int query_text(
+    cl_device_id id, cl_device_info what, char *text, size_t capacity)
+{
+    char all[TEXT_BYTES] = "";
+    const cl_int code = clGetDeviceInfo(id, what, sizeof all - 1, all, NULL);
+    trim(text, capacity, code == CL_SUCCESS ? all : "");
+    return code;
+}
+
+/* The same of a platform's name. */
+static cl_int query_platform_name(
+    cl_platform_id platform, char *name, size_t capacity)
+{
+    char all[TEXT_BYTES] = "";
+    const cl_int code = clGetPlatformInfo(
+        platform, CL_PLATFORM_NAME, sizeof all - 1, all, NULL);
+    trim(name, capacity, code == CL_SUCCESS ? all : "");
+    return code;
 }
 
 #define QUERY(id, what, to)                                                   \
@@ -89,9 +109,13 @@ static clattn_status query_facts(
     TRY(QUERY(id, CL_DEVICE_GLOBAL_MEM_SIZE, bytes));
     TRY(QUERY(id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified));
 
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof facts->platform - 1,
-        facts->platform, NULL);
-    query_text(id, CL_DEVICE_NAME, facts->name, sizeof facts->name);
+    /* Known faults go by these names: without them none would be seen. */
+    TRY(error_check_cl(error,
+        query_platform_name(platform, facts->platform, sizeof facts->platform),
+        "clGetPlatformInfo(CL_PLATFORM_NAME)"));
+    TRY(error_check_cl(error,
+        query_text(id, CL_DEVICE_NAME, facts->name, sizeof facts->name),
+        "clGetDeviceInfo(CL_DEVICE_NAME)"));
     strcpy(facts->kind, kind_text(type));
     facts->global_bytes = bytes;
     facts->speed = (uint64_t)units * (clock > 0 ? clock : 1);
@@ -147,14 +171,8 @@ clattn_status device_query(cl_device_id id, device_limits *limits,
     return status;
 }
 
-static cl_uint platform_devices(
-    cl_platform_id platform, cl_device_id *ids, cl_uint room)
-{
-    cl_uint count = 0;
-    const cl_int code =
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, ids, &count);
-    return code == CL_SUCCESS ? count : 0; /* a broken one is passed over */
-}
+/* What the loader answers where there is none: CL_PLATFORM_NOT_FOUND_KHR. */
+#define NO_PLATFORM (-1001)
 
 static clattn_status list_platforms(
     cl_platform_id **platforms, cl_uint *count, clattn_error *error)
@@ -165,11 +183,13 @@ static clattn_status list_platforms(
         return error_set(error, CLATTN_FORKED,
             "this process was forked from one that used OpenCL, whose driver "
             "does not work here; fork before the first use, or use exec");
-    /* The loader answers CL_PLATFORM_NOT_FOUND_KHR where there are none. */
-    if (clGetPlatformIDs(0, NULL, count) != CL_SUCCESS || *count == 0) {
+    const cl_int code = clGetPlatformIDs(0, NULL, count);
+    if (code != CL_SUCCESS)
         *count = 0;
-        return CLATTN_OK;
-    }
+    if (*count == 0)
+        return code == NO_PLATFORM
+                   ? CLATTN_OK
+                   : error_check_cl(error, code, "clGetPlatformIDs");
     *platforms = calloc(*count, sizeof **platforms);
     if (!*platforms)
         return error_set(error, CLATTN_NO_MEMORY,
@@ -178,11 +198,38 @@ static clattn_status list_platforms(
         error, clGetPlatformIDs(*count, *platforms, NULL), "clGetPlatformIDs");
 }
 
+/* The reason why a platform was passed over, with its name, or a device. */
+static void pass_over(
+    clattn_error *passed, cl_platform_id platform, const clattn_error *why)
+{
+    char name[128];
+    if (passed->status != CLATTN_OK)
+        return;
+    query_platform_name(platform, name, sizeof name);
+    *passed = *why;
+    snprintf(passed->message, sizeof passed->message, "%s: %.300s",
+        name[0] != '\0' ? name : "a platform", why->message);
+}
+
+static cl_uint platform_devices(cl_platform_id platform, cl_device_id *ids,
+    cl_uint room, clattn_error *passed)
+{
+    cl_uint count = 0;
+    clattn_error why;
+    const cl_int code =
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, ids, &count);
+    if (error_check_cl(&why, code, "clGetDeviceIDs") == CLATTN_OK)
+        return count;
+    pass_over(passed, platform, &why);
+    return 0;
+}
+
 /* Append a platform's devices whose facts can be read. */
 static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
-    device_facts **facts, size_t *count, clattn_error *error)
+    device_facts **facts, size_t *count, clattn_error *passed,
+    clattn_error *error)
 {
-    const cl_uint more = platform_devices(platform, NULL, 0);
+    const cl_uint more = platform_devices(platform, NULL, 0, passed);
     if (more == 0)
         return CLATTN_OK;
     cl_device_id *all_ids = realloc(*ids, (*count + more) * sizeof **ids);
@@ -195,19 +242,22 @@ static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
         return error_set(error, CLATTN_NO_MEMORY,
             "no memory for a list of %zu devices", *count + more);
 
-    const cl_uint got = platform_devices(platform, *ids + *count, more);
+    const cl_uint got = platform_devices(platform, *ids + *count, more, passed);
     size_t kept = *count;
     for (cl_uint i = 0; i < got && i < more; ++i) {
+        clattn_error why;
         (*ids)[kept] = (*ids)[*count + i];
-        if (query_facts((*ids)[kept], &(*facts)[kept], NULL) == CLATTN_OK)
+        if (query_facts((*ids)[kept], &(*facts)[kept], &why) == CLATTN_OK)
             ++kept;
+        else
+            pass_over(passed, platform, &why);
     }
     *count = kept;
     return CLATTN_OK;
 }
 
 clattn_status device_list(cl_device_id **ids, device_facts **facts,
-    size_t *count, clattn_error *error)
+    size_t *count, clattn_error *passed, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
     cl_platform_id *platforms = NULL;
@@ -216,9 +266,10 @@ clattn_status device_list(cl_device_id **ids, device_facts **facts,
     *ids = NULL;
     *facts = NULL;
     *count = 0;
+    error_none(passed);
     TRY(list_platforms(&platforms, &n_platforms, error));
     for (cl_uint i = 0; i < n_platforms; ++i)
-        TRY(append_devices(platforms[i], ids, facts, count, error));
+        TRY(append_devices(platforms[i], ids, facts, count, passed, error));
 
 cleanup:
     free(platforms);
@@ -236,10 +287,12 @@ clattn_status clattn_device_count(size_t *count, clattn_error *error)
 {
     cl_device_id *ids = NULL;
     device_facts *facts = NULL;
+    clattn_error passed;
     error_none(error);
     if (!count)
         return error_set(error, CLATTN_INVALID, "count is NULL");
-    const clattn_status status = device_list(&ids, &facts, count, error);
+    const clattn_status status =
+        device_list(&ids, &facts, count, &passed, error);
     free(ids);
     free(facts);
     return status;
@@ -289,6 +342,7 @@ clattn_status clattn_device_get(
     device_facts *facts = NULL;
     size_t count = 0, best = 0;
     environment env;
+    clattn_error passed;
     clattn_device full;
 
     error_none(error);
@@ -298,10 +352,11 @@ clattn_status clattn_device_get(
         return error_set(error, CLATTN_INVALID,
             "device.struct_size is %zu, but at least %zu is needed",
             device->struct_size, sizeof full);
-    TRY(device_list(&ids, &facts, &count, error));
+    TRY(device_list(&ids, &facts, &count, &passed, error));
     if (index >= count) {
         status = error_set(error, CLATTN_NO_DEVICE,
             "device index is %zu, but there are %zu devices", index, count);
+        error_add_cause(error, "passed over", &passed);
         goto cleanup;
     }
 

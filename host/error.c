@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const STATUS_TEXT[] = {
     [CLATTN_OK] = "done",
@@ -49,6 +50,17 @@ clattn_status error_set(
     return status;
 }
 
+void error_add_cause(
+    clattn_error *error, const char *what, const clattn_error *cause)
+{
+    if (!error || cause->status == CLATTN_OK)
+        return;
+    const size_t used = strlen(error->message);
+    snprintf(error->message + used, sizeof error->message - used, "; %s: %s",
+        what, cause->message);
+    error->cl_code = cause->cl_code;
+}
+
 static bool is_allocation_failure(cl_int code)
 {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
@@ -86,6 +98,7 @@ static const struct {
     NAME(CL_OUT_OF_HOST_MEMORY),
     NAME(CL_PROFILING_INFO_NOT_AVAILABLE),
     NAME(CL_MEM_COPY_OVERLAP),
+    NAME(CL_IMAGE_FORMAT_NOT_SUPPORTED),
     NAME(CL_BUILD_PROGRAM_FAILURE),
     NAME(CL_MAP_FAILURE),
     NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET),
@@ -102,6 +115,8 @@ static const struct {
     NAME(CL_INVALID_COMMAND_QUEUE),
     NAME(CL_INVALID_HOST_PTR),
     NAME(CL_INVALID_MEM_OBJECT),
+    NAME(CL_INVALID_IMAGE_SIZE),
+    NAME(CL_INVALID_SAMPLER),
     NAME(CL_INVALID_BINARY),
     NAME(CL_INVALID_BUILD_OPTIONS),
     NAME(CL_INVALID_PROGRAM),
