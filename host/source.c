@@ -2,9 +2,9 @@
  *
  * source.c - the text of a kernel file with its includes put in.
  */
-#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "source.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,21 +49,30 @@ static clattn_status append_line_mark(
     return append(buffer, mark, (size_t)n, error);
 }
 
-static clattn_status load(
-    char **text, const char *file, const char *directory, clattn_error *error)
+static const char *embedded(const char *file)
 {
-    *text = NULL;
-    if (directory[0] != '\0') {
-        *text = system_read_file(directory, file);
-    } else {
-        for (const kernel_source *s = KERNEL_SOURCES; s->file; ++s)
-            if (strcmp(s->file, file) == 0)
-                *text = strdup(s->text);
-    }
-    return *text ? CLATTN_OK
-                 : error_set(error, CLATTN_BUILD_FAILED,
-                       "kernel source %s cannot be read from %s", file,
-                       directory[0] ? directory : "the library");
+    for (const kernel_source *s = KERNEL_SOURCES; s->file; ++s)
+        if (strcmp(s->file, file) == 0)
+            return s->text;
+    return NULL;
+}
+
+/* *text is a file's; *read is to be freed, and NULL if the library holds it. */
+static clattn_status load(const char **text, char **read, const char *file,
+    const char *directory, clattn_error *error)
+{
+    const bool ours = directory[0] == '\0';
+    errno = 0;
+    *read = ours ? NULL : system_read_file(directory, file);
+    *text = ours ? embedded(file) : *read;
+    if (*text)
+        return CLATTN_OK;
+    if (errno == ENOMEM)
+        return error_set(error, CLATTN_NO_MEMORY,
+            "no memory for kernel source %s of %s", file, directory);
+    return error_set(error, CLATTN_BUILD_FAILED,
+        "kernel source %s cannot be read from %s", file,
+        ours ? "the library" : directory);
 }
 
 /* The x of a line `#include "x"`; false if it is no such line. */
@@ -85,14 +94,15 @@ static clattn_status append_file(text_buffer *buffer, const char *file,
     const char *directory, int depth, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    char *text = NULL;
+    const char *text = NULL;
+    char *read = NULL;
     char name[64];
     unsigned line = 1;
 
     if (depth > MAX_DEPTH)
         return error_set(error, CLATTN_BUILD_FAILED,
             "kernel source %s is included %d files deep", file, depth);
-    TRY(load(&text, file, directory, error));
+    TRY(load(&text, &read, file, directory, error));
     TRY(append_line_mark(buffer, 1, file, error));
     for (const char *at = text; *at != '\0'; ++line) {
         const size_t length = strcspn(at, "\n");
@@ -107,7 +117,7 @@ static clattn_status append_file(text_buffer *buffer, const char *file,
     }
 
 cleanup:
-    free(text);
+    free(read);
     return status;
 }
 

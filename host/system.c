@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "system.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -124,7 +125,9 @@ char *system_read_file(const char *directory, const char *name)
     if (!stream)
         return NULL;
     char *text = read_stream(stream);
+    const int code = errno;
     fclose(stream);
+    errno = code;
     return text;
 }
 

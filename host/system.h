@@ -37,8 +37,8 @@ void system_lock_destroy(system_lock *lock);
 void system_lock_take(system_lock *lock);
 void system_lock_release(system_lock *lock);
 
-/* The text of a file with a final 0; NULL if it cannot be read.  The caller
-   frees it. */
+/* The text of a file with a final 0; NULL, with errno, if it cannot be read.
+   The caller frees it. */
 char *system_read_file(const char *directory, const char *name);
 
 /* One line on standard error. */
