@@ -5,6 +5,7 @@
  */
 #include "program.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,15 +108,25 @@ static void first_error(char *text, size_t capacity, const char *log)
     snprintf(text, capacity, "%.*s", (int)(length < 200 ? length : 200), at);
 }
 
+/* What the compiler says of a kernel; other codes are about the call. */
+static bool is_about_the_kernel(cl_int code)
+{
+    return code == CL_BUILD_PROGRAM_FAILURE ||
+           code == CL_INVALID_BUILD_OPTIONS ||
+           code == CL_COMPILER_NOT_AVAILABLE;
+}
+
 static clattn_status build_failed(clattn_context *ctx, cl_program program,
     const kernel_need *need, cl_int code, clattn_error *error)
 {
+    if (!is_about_the_kernel(code))
+        return error_check_cl(error, code, "clBuildProgram");
     char *log = read_log(program, ctx->device);
     char line[201];
     first_error(line, sizeof line, log);
     error_set(error, CLATTN_BUILD_FAILED,
-        "%s.cl with '" BASE_OPTIONS " %s' did not compile on %.100s: %s (%d)"
-        "%s%s",
+        "%s.cl with '" BASE_OPTIONS " %s' did not compile on %.100s: "
+        "clBuildProgram failed: %s (%d)%s%s",
         need->name, need->options, ctx->facts.name, error_cl_name(code), code,
         line[0] ? "; " : ", and the log is empty", line);
     if (error)
