@@ -13,7 +13,7 @@
 /* OpenCL 1.2, revision 19, chapters 4 and 5, and the loader's extension. */
 static const cl_int CODES[SHIM_POINTS][MOST_CODES] = {
     [SHIM_clGetPlatformIDs] = {CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY,
-        -1001 /* CL_PLATFORM_NOT_FOUND_KHR */},
+        NO_PLATFORM},
     [SHIM_clGetPlatformInfo] = {CL_INVALID_PLATFORM, CL_INVALID_VALUE,
         CL_OUT_OF_HOST_MEMORY},
     [SHIM_clGetDeviceIDs] = {CL_INVALID_PLATFORM, CL_INVALID_DEVICE_TYPE,

@@ -11,6 +11,7 @@
 
 enum {
     MOST_CODES = 20,
+    NO_PLATFORM = -1001,                        /* CL_PLATFORM_NOT_FOUND_KHR */
     ANY_CALL_FAILS_WITH = CL_OUT_OF_HOST_MEMORY /* in each of the lists */
 };
 

@@ -53,10 +53,15 @@ static bool is_listing(enum shim_point failed)
            shim_calls(SHIM_clCreateContext) == 0;
 }
 
+/* A machine without platforms is no failure of a call. */
+static bool is_absence(const strike *s)
+{
+    return s->point == SHIM_clGetPlatformIDs && s->code == NO_PLATFORM;
+}
+
 static clattn_status owed(const strike *s)
 {
-    const bool none = s->point == SHIM_clGetPlatformIDs && s->code == -1001;
-    if (none || is_listing(s->point))
+    if (is_absence(s) || is_listing(s->point))
         return CLATTN_NO_DEVICE;
     if (work_is_queued(s->point))
         return CLATTN_DEVICE_ERROR;
@@ -89,10 +94,13 @@ static bool judge(
         "%s: returned %d, error says %d", s->text, status, (int)error->status);
     if (may && status == deed->returns)
         return true;
-    ck_assert_msg(status == owed(s), "%s: \"%s\" is owed, but it is \"%s\": %s",
-        s->text, clattn_status_text(owed(s)), clattn_status_text(status),
+    const bool right = status == owed(s) ||
+                       (is_listing(s->point) && status == deed->once_listed);
+    ck_assert_msg(right, "%s: \"%s\" is owed, but it is \"%s\": %s", s->text,
+        clattn_status_text(owed(s)), clattn_status_text(status),
         error->message);
-    check_message(s, error);
+    if (!is_absence(s))
+        check_message(s, error);
     return false;
 }
 
@@ -102,16 +110,20 @@ static void check_outputs(const walk_deed *deed, clattn_status status)
         deed->check(status);
 }
 
-static void check_objects(const strike *s, size_t before, const char *when)
+static void check_objects(
+    const strike *s, size_t now, size_t before, const char *when)
 {
-    ck_assert_msg(shim_objects() == before,
-        "%s: %s there are %zu objects, "
-        "before there were %zu",
-        s->text, when, shim_objects(), before);
+    ck_assert_msg(now == before, "%s: %s there are %zu objects instead of %zu",
+        s->text, when, now, before);
     ck_assert_msg(shim_strays() == 0,
-        "%s: %s %zu objects were released that "
-        "were not alive",
-        s->text, when, shim_strays());
+        "%s: %s %zu objects were released that were not alive", s->text, when,
+        shim_strays());
+}
+
+/* A context keeps the kernels that were built before the failure. */
+static size_t objects_of_a_call(void)
+{
+    return shim_objects() - shim_objects_of(SHIM_KERNEL);
 }
 
 /* The same deed on the same context, undisturbed. */
@@ -133,7 +145,7 @@ static bool take_one(const strike *s, walk_count *count)
     const size_t nothing = shim_objects();
     if (deed->prepare)
         deed->prepare();
-    const size_t prepared = shim_objects();
+    const size_t prepared = objects_of_a_call();
 
     memset(&error, 0x55, sizeof error);
     shim_arm(s->point, s->n, s->code);
@@ -144,7 +156,7 @@ static bool take_one(const strike *s, walk_count *count)
         count->harmless += judge(s, status, &error);
         check_outputs(deed, status);
         if (status != CLATTN_OK)
-            check_objects(s, prepared, "after the failure");
+            check_objects(s, objects_of_a_call(), prepared, "after it");
     } else {
         ck_assert_msg(
             status == deed->returns, "%s: %s", deed->name, error.message);
@@ -154,7 +166,7 @@ static bool take_one(const strike *s, walk_count *count)
         check_again(s);
     if (deed->clear)
         deed->clear();
-    check_objects(s, nothing, "in the end");
+    check_objects(s, shim_objects(), nothing, "in the end");
     return struck;
 }
 

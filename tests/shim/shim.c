@@ -28,6 +28,8 @@ bool shim_is_opencl(enum shim_point point)
 
 void shim_next(void *to, const char *name)
 {
+    if (shim_instead(to, name))
+        return;
     void *function = dlsym(RTLD_NEXT, name);
     if (!function) {
         fprintf(stderr, "shim: nothing behind %s\n", name);
@@ -89,9 +91,10 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct {
     const void *object; /* NULL: free */
+    enum shim_kind kind;
     size_t references;
 } alive[MOST_OBJECTS];
-static size_t references, strays;
+static size_t references[SHIM_KINDS], strays;
 
 /* The object's entry, or a free one for NULL; MOST_OBJECTS if there is none. */
 static size_t find(const void *object)
@@ -102,27 +105,26 @@ static size_t find(const void *object)
     return i;
 }
 
-static void add(const void *object, bool is_new)
+static void add(enum shim_kind kind, const void *object)
 {
     size_t i = find(object);
-    if (i == MOST_OBJECTS) {
-        strays += !is_new;
+    if (i == MOST_OBJECTS)
         i = find(NULL);
-    }
     if (i == MOST_OBJECTS) {
         fprintf(stderr, "shim: more than %d objects\n", MOST_OBJECTS);
         abort();
     }
     alive[i].object = object;
+    alive[i].kind = kind;
     ++alive[i].references;
-    ++references;
+    ++references[kind];
 }
 
-void shim_keep(const void *object)
+void shim_keep(enum shim_kind kind, const void *object)
 {
     pthread_mutex_lock(&lock);
     if (object)
-        add(object, true);
+        add(kind, object);
     pthread_mutex_unlock(&lock);
 }
 
@@ -133,7 +135,7 @@ static void remove_one(const void *object)
         ++strays;
         return;
     }
-    --references;
+    --references[alive[i].kind];
     if (--alive[i].references == 0)
         alive[i].object = NULL;
 }
@@ -146,11 +148,19 @@ void shim_drop(const void *object)
     pthread_mutex_unlock(&lock);
 }
 
-size_t shim_objects(void)
+size_t shim_objects_of(enum shim_kind kind)
 {
     pthread_mutex_lock(&lock);
-    const size_t count = references;
+    const size_t count = references[kind];
     pthread_mutex_unlock(&lock);
+    return count;
+}
+
+size_t shim_objects(void)
+{
+    size_t count = 0;
+    for (int kind = 0; kind < SHIM_KINDS; ++kind)
+        count += shim_objects_of((enum shim_kind)kind);
     return count;
 }
 

@@ -18,9 +18,9 @@
  * library linked before the loader depends on an order that CMake does not
  * promise.
  *
- * Of malloc and the like only those calls count and fail that are made by the
- * program's own code, the library linked into it included, or by jansson for
- * it: a driver that runs out of memory may abort, which would prove nothing.
+ * Only those calls count and fail that are made by the program's own code, the
+ * library linked into it included, or by jansson for it: a driver or loader
+ * that runs out of memory may abort, which would prove nothing.
  */
 #ifndef CLATTN_TESTS_SHIM_H
 #define CLATTN_TESTS_SHIM_H
@@ -52,10 +52,20 @@ size_t shim_calls(enum shim_point point);
 
 /* ---- Objects --------------------------------------------------------------- */
 
-/* References that the program owns: to contexts, queues, buffers, programs,
-   kernels and events. */
+enum shim_kind {
+    SHIM_CONTEXT,
+    SHIM_QUEUE,
+    SHIM_BUFFER,
+    SHIM_PROGRAM,
+    SHIM_KERNEL,
+    SHIM_EVENT,
+    SHIM_KINDS
+};
+
+/* References that the program owns, in all and of a kind. */
 size_t shim_objects(void);
-/* Releases and retains of what was not alive, since the program began. */
+size_t shim_objects_of(enum shim_kind kind);
+/* Releases of what was not alive, since the program began. */
 size_t shim_strays(void);
 
 /* ---- Smaller devices --------------------------------------------------------- */
@@ -73,5 +83,16 @@ typedef struct shim_device {
 /* For the whole process, until the next call; NULL: as it is.  The struct is
    copied. */
 void shim_shrink(const shim_device *device);
+
+/* ---- Compilers ------------------------------------------------------------- */
+
+enum shim_compiler {
+    SHIM_COMPILER_REAL,
+    SHIM_COMPILER_NONE, /* takes no time; its kernels are not to be launched */
+    SHIM_COMPILER_FAILS /* with a log */
+};
+
+/* From now on.  Kernels of one are not to be released under another. */
+void shim_compile(enum shim_compiler compiler);
 
 #endif

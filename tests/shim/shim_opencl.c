@@ -7,6 +7,11 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "shim_parts.h"
 
+/* Whether the program calls, and it is this call's turn to fail. */
+#define STRIKES(name)                                \
+    (shim_is_program(__builtin_return_address(0)) && \
+        shim_strikes(SHIM_##name, &code))
+
 /* A call that returns its code: `refusal` is CL_SUCCESS or why the device will
    not; `then` is done with `code` after the call. */
 #define CODE_AND(name, parameters, arguments, refusal, then) \
@@ -14,7 +19,7 @@
     {                                                        \
         cl_int code = CL_SUCCESS;                            \
         cl_int(CL_API_CALL *next) parameters;                \
-        if (shim_strikes(SHIM_##name, &code))                \
+        if (STRIKES(name))                                   \
             return code;                                     \
         code = refusal;                                      \
         if (code != CL_SUCCESS)                              \
@@ -29,43 +34,43 @@
     CODE_AND(name, parameters, arguments, CL_SUCCESS, (void)0)
 
 /* A call that returns a new object. */
-#define CREATE_UNLESS(name, type, parameters, arguments, refusal) \
-    CL_API_ENTRY type CL_API_CALL name parameters                 \
-    {                                                             \
-        cl_int code = CL_SUCCESS;                                 \
-        type(CL_API_CALL *next) parameters;                       \
-        if (!shim_strikes(SHIM_##name, &code))                    \
-            code = refusal;                                       \
-        if (code != CL_SUCCESS) {                                 \
-            if (code_out)                                         \
-                *code_out = code;                                 \
-            return NULL;                                          \
-        }                                                         \
-        shim_next(&next, #name);                                  \
-        const type object = next arguments;                       \
-        shim_keep(object);                                        \
-        return object;                                            \
+#define CREATE_UNLESS(name, kind, type, parameters, arguments, refusal) \
+    CL_API_ENTRY type CL_API_CALL name parameters                       \
+    {                                                                   \
+        cl_int code = CL_SUCCESS;                                       \
+        type(CL_API_CALL *next) parameters;                             \
+        if (!STRIKES(name))                                             \
+            code = refusal;                                             \
+        if (code != CL_SUCCESS) {                                       \
+            if (code_out)                                               \
+                *code_out = code;                                       \
+            return NULL;                                                \
+        }                                                               \
+        shim_next(&next, #name);                                        \
+        const type object = next arguments;                             \
+        shim_keep(SHIM_##kind, object);                                 \
+        return object;                                                  \
     }
 
-#define CREATE(name, type, parameters, arguments) \
-    CREATE_UNLESS(name, type, parameters, arguments, CL_SUCCESS)
+#define CREATE(name, kind, type, parameters, arguments) \
+    CREATE_UNLESS(name, kind, type, parameters, arguments, CL_SUCCESS)
 
 /* The object is gone, whatever is said of it. */
-#define RELEASE(name, type)                                  \
-    CL_API_ENTRY cl_int CL_API_CALL name(type object)        \
-    {                                                        \
-        cl_int code = CL_SUCCESS;                            \
-        cl_int(CL_API_CALL *next)(type);                     \
-        const bool fails = shim_strikes(SHIM_##name, &code); \
-        shim_drop(object);                                   \
-        shim_next(&next, #name);                             \
-        const cl_int real = next(object);                    \
-        return fails ? code : real;                          \
+#define RELEASE(name, type)                           \
+    CL_API_ENTRY cl_int CL_API_CALL name(type object) \
+    {                                                 \
+        cl_int code = CL_SUCCESS;                     \
+        cl_int(CL_API_CALL *next)(type);              \
+        const bool fails = STRIKES(name);             \
+        shim_drop(object);                            \
+        shim_next(&next, #name);                      \
+        const cl_int real = next(object);             \
+        return fails ? code : real;                   \
     }
 
 #define KEEP_EVENT                   \
     if (event && code == CL_SUCCESS) \
-    shim_keep(*event)
+    shim_keep(SHIM_EVENT, *event)
 
 /* ---- Platforms and devices -------------------------------------------------- */
 
@@ -91,7 +96,7 @@ CODE_AND(clGetDeviceInfo,
 
 /* ---- Contexts and queues ------------------------------------------------------ */
 
-CREATE(clCreateContext, cl_context,
+CREATE(clCreateContext, CONTEXT, cl_context,
     (const cl_context_properties *properties, cl_uint count,
         const cl_device_id *devices,
         void(CL_CALLBACK *notify)(
@@ -100,7 +105,7 @@ CREATE(clCreateContext, cl_context,
     (properties, count, devices, notify, state, code_out))
 
 CODE_AND(clRetainContext, (cl_context context), (context), CL_SUCCESS,
-    if (code == CL_SUCCESS) shim_keep(context))
+    if (code == CL_SUCCESS) shim_keep(SHIM_CONTEXT, context))
 
 RELEASE(clReleaseContext, cl_context)
 
@@ -109,7 +114,7 @@ CODE(clGetContextInfo,
         size_t *bytes_out),
     (context, what, bytes, value, bytes_out))
 
-CREATE(clCreateCommandQueue, cl_command_queue,
+CREATE(clCreateCommandQueue, QUEUE, cl_command_queue,
     (cl_context context, cl_device_id device,
         cl_command_queue_properties properties, cl_int *code_out),
     (context, device, properties, code_out))
@@ -123,12 +128,12 @@ CODE(clGetCommandQueueInfo,
 
 /* ---- Buffers -------------------------------------------------------------------- */
 
-CREATE_UNLESS(clCreateBuffer, cl_mem,
+CREATE_UNLESS(clCreateBuffer, BUFFER, cl_mem,
     (cl_context context, cl_mem_flags flags, size_t bytes, void *host,
         cl_int *code_out),
     (context, flags, bytes, host, code_out), shim_refuse_buffer(bytes))
 
-CREATE(clCreateSubBuffer, cl_mem,
+CREATE(clCreateSubBuffer, BUFFER, cl_mem,
     (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
         const void *info, cl_int *code_out),
     (buffer, flags, type, info, code_out))
@@ -142,12 +147,12 @@ CODE(clGetMemObjectInfo,
 
 /* ---- Programs and kernels ------------------------------------------------------- */
 
-CREATE_UNLESS(clCreateProgramWithSource, cl_program,
+CREATE_UNLESS(clCreateProgramWithSource, PROGRAM, cl_program,
     (cl_context context, cl_uint count, const char **text,
         const size_t *lengths, cl_int *code_out),
     (context, count, text, lengths, code_out), shim_refuse_source(count, text))
 
-CREATE(clCreateProgramWithBinary, cl_program,
+CREATE(clCreateProgramWithBinary, PROGRAM, cl_program,
     (cl_context context, cl_uint count, const cl_device_id *devices,
         const size_t *lengths, const unsigned char **binaries, cl_int *states,
         cl_int *code_out),
@@ -173,7 +178,7 @@ CODE(clGetProgramBuildInfo,
         size_t bytes, void *value, size_t *bytes_out),
     (program, device, what, bytes, value, bytes_out))
 
-CREATE(clCreateKernel, cl_kernel,
+CREATE(clCreateKernel, KERNEL, cl_kernel,
     (cl_program program, const char *name, cl_int *code_out),
     (program, name, code_out))
 
@@ -217,8 +222,8 @@ CODE_AND(clEnqueueWriteBuffer,
     (queue, buffer, blocks, offset, bytes, from, n_wait, wait, event),
     CL_SUCCESS, KEEP_EVENT)
 
-CREATE(clCreateUserEvent, cl_event, (cl_context context, cl_int *code_out),
-    (context, code_out))
+CREATE(clCreateUserEvent, EVENT, cl_event,
+    (cl_context context, cl_int *code_out), (context, code_out))
 
 RELEASE(clReleaseEvent, cl_event)
 

@@ -7,14 +7,20 @@
 
 #include "shim.h"
 
+/* Whether that is code of the program; `caller` is where a call returns to. */
+bool shim_is_program(const void *caller);
+
 /* Count a call; true, and *code, if it is the one to fail. */
 bool shim_strikes(enum shim_point point, int *code);
 
 /* Put the function behind ours into the function pointer at `to`. */
 void shim_next(void *to, const char *name);
 
+/* The same with one of our own, where the compiler is. */
+bool shim_instead(void *to, const char *name);
+
 /* A reference more, and one less, to an object; NULL counts for nothing. */
-void shim_keep(const void *object);
+void shim_keep(enum shim_kind kind, const void *object);
 void shim_drop(const void *object);
 
 /* From now on standard output is a stream whose writes count. */

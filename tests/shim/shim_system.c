@@ -51,7 +51,7 @@ __attribute__((constructor(101))) static void note_all_code(void)
     dl_iterate_phdr(note_code, NULL);
 }
 
-static bool is_ours(const void *caller)
+bool shim_is_program(const void *caller)
 {
     for (size_t i = 0; i < n_ranges; ++i)
         if ((uintptr_t)caller >= ranges[i].begin &&
@@ -70,7 +70,7 @@ static bool fails(enum shim_point point)
 }
 
 #define FAILS(point) \
-    (is_ours(__builtin_return_address(0)) && fails(SHIM_##point))
+    (shim_is_program(__builtin_return_address(0)) && fails(SHIM_##point))
 
 /* ---- Memory ------------------------------------------------------------------------ */
 
@@ -188,7 +188,7 @@ FILE *fdopen(int fd, const char *mode)
     FILE *(*next)(int fd, const char *mode);
     if (FAILS(fdopen))
         return NULL;
-    if (is_ours(__builtin_return_address(0)) && strchr(mode, 'w') &&
+    if (shim_is_program(__builtin_return_address(0)) && strchr(mode, 'w') &&
         !strchr(mode, '+'))
         return watched_stream(fd, mode);
     shim_next(&next, "fdopen");
