@@ -70,9 +70,7 @@ static clattn_status after_walk(
 {
     if (status == CLATTN_OK || !c->last)
         return status;
-    if (error)
-        error->status = CLATTN_DEVICE_ERROR;
-    return CLATTN_DEVICE_ERROR;
+    return error_after_work(error);
 }
 
 clattn_status chain_attention(chain *c, const choice *chosen,

@@ -80,6 +80,13 @@ clattn_status error_check_cl(clattn_error *error, cl_int code, const char *call)
     return status;
 }
 
+clattn_status error_after_work(clattn_error *error)
+{
+    if (error)
+        error->status = CLATTN_DEVICE_ERROR;
+    return CLATTN_DEVICE_ERROR;
+}
+
 #define NAME(code)  \
     {               \
         code, #code \

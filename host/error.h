@@ -42,6 +42,10 @@ void error_add_cause(
 clattn_status error_check_cl(
     clattn_error *error, cl_int code, const char *call);
 
+/* The status of what fails with work queued: outputs are unspecified, and
+   CLATTN_DEVICE_ERROR alone says so.  Message and code stay. */
+clattn_status error_after_work(clattn_error *error);
+
 /* "CL_OUT_OF_RESOURCES" for -5; "unknown code" for what has no name. */
 const char *error_cl_name(cl_int code);
 

@@ -15,6 +15,7 @@ typedef struct host_call {
     clattn_input host[MAX_OPERANDS];
     clattn_plan *plan;
     cl_command_queue queue;
+    char *staged; /* room for any output with gaps; NULL: none has */
 } host_call;
 
 /* A queue of our own, and a call on it; takes over the plan. */
@@ -38,6 +39,7 @@ static void end(host_call *h)
     call_end(&h->call);
     if (h->queue)
         clReleaseCommandQueue(h->queue);
+    free(h->staged);
     clattn_plan_destroy(h->plan);
 }
 
@@ -86,6 +88,33 @@ cleanup:
     return status;
 }
 
+static bool has_gaps(const operand *op)
+{
+    return op->size[0] * op->size[1] * op->size[2] * op->size[3] !=
+           operand_span(op);
+}
+
+/* Room for outputs that come back with what lies between their rows, made
+   before any work is queued: later is too late for a lack of memory. */
+static clattn_status make_staging(host_call *h, clattn_error *error)
+{
+    size_t most = 0;
+    const char *name = "";
+    for (size_t i = 0; i < h->call.count; ++i) {
+        const operand *op = &h->call.list[i];
+        const size_t bytes = operand_span(op) * op->element;
+        if (!op->output || !op->at.mem || !has_gaps(op) || bytes <= most)
+            continue;
+        most = bytes;
+        name = op->name;
+    }
+    h->staged = most > 0 ? malloc(most) : NULL;
+    if (most > 0 && !h->staged)
+        return error_set(error, CLATTN_NO_MEMORY,
+            "no memory for %zu bytes of %s", most, name);
+    return CLATTN_OK;
+}
+
 /* Copy a tensor's elements, and nothing between them. */
 static void copy_rows(const operand *op, char *to, const char *from)
 {
@@ -103,35 +132,22 @@ static void copy_rows(const operand *op, char *to, const char *from)
 static clattn_status download_one(
     const host_call *h, size_t index, clattn_error *error)
 {
-    clattn_status status = CLATTN_OK;
     const operand *op = &h->call.list[index];
     const clattn_input *at = &h->host[index];
-    const size_t span = operand_span(op);
-    const size_t bytes = span * op->element;
-    const size_t elements =
-        op->size[0] * op->size[1] * op->size[2] * op->size[3];
+    const size_t bytes = operand_span(op) * op->element;
     /* An output: the caller's pointer was not const. */
     char *to = (char *)(uintptr_t)at->host + at->offset * op->element;
-    char *staged = NULL;
-
-    if (elements != span) {
-        staged = malloc(bytes);
-        if (!staged)
-            return error_set(error, CLATTN_NO_MEMORY,
-                "no memory for %zu bytes of %s", bytes, op->name);
-    }
-    TRY(error_check_cl(error,
+    const bool gaps = has_gaps(op);
+    const clattn_status status = error_check_cl(error,
         clEnqueueReadBuffer(h->queue, op->at.mem, CL_TRUE, 0, bytes,
-            staged ? staged : to, 0, NULL, NULL),
-        "clEnqueueReadBuffer"));
-    if (staged)
-        copy_rows(op, to, staged);
-
-cleanup:
-    free(staged);
+            gaps ? h->staged : to, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
+    if (status == CLATTN_OK && gaps)
+        copy_rows(op, to, h->staged);
     return status;
 }
 
+/* Where there was work, outputs may be written in part when this fails. */
 static clattn_status download(const host_call *h, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
@@ -141,7 +157,8 @@ static clattn_status download(const host_call *h, clattn_error *error)
             TRY(download_one(h, i, error));
 
 cleanup:
-    return status;
+    return status != CLATTN_OK && h->call.chain.last ? error_after_work(error)
+                                                     : status;
 }
 
 /* The call's operands are listed and lie on the host. */
@@ -151,6 +168,7 @@ static clattn_status run(host_call *h,
     clattn_status status = CLATTN_OK;
     TRY(upload(h, error));
     TRY(call_prepare(&h->call, error));
+    TRY(make_staging(h, error));
     TRY(chain(&h->call, error));
     TRY(download(h, error));
 
