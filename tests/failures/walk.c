@@ -104,10 +104,11 @@ static bool judge(
     return false;
 }
 
-static void check_outputs(const walk_deed *deed, clattn_status status)
+static void check_outputs(
+    const walk_deed *deed, clattn_status status, const char *when)
 {
     if (deed->check)
-        deed->check(status);
+        deed->check(status, when);
 }
 
 static void check_objects(
@@ -133,7 +134,7 @@ static void check_again(const strike *s)
     const clattn_status status = s->deed->act(&error);
     ck_assert_msg(status == s->deed->returns, "%s: afterwards: %s", s->text,
         error.message);
-    check_outputs(s->deed, status);
+    check_outputs(s->deed, status, s->text);
     s->deed->undo();
 }
 
@@ -154,13 +155,13 @@ static bool take_one(const strike *s, walk_count *count)
     if (struck) {
         ++count->walked;
         count->harmless += judge(s, status, &error);
-        check_outputs(deed, status);
-        if (status != CLATTN_OK)
-            check_objects(s, objects_of_a_call(), prepared, "after it");
     } else {
         ck_assert_msg(
             status == deed->returns, "%s: %s", deed->name, error.message);
     }
+    check_outputs(deed, status, s->text);
+    if (struck && status != CLATTN_OK)
+        check_objects(s, objects_of_a_call(), prepared, "after it");
     deed->undo();
     if (struck)
         check_again(s);
@@ -199,7 +200,7 @@ static void look(const walk_deed *deed, bool called[SHIM_POINTS])
     ck_assert_msg(status == deed->returns, "%s: %s", deed->name, error.message);
     for (int p = 0; p < SHIM_POINTS; ++p)
         called[p] = shim_calls((enum shim_point)p) > 0;
-    check_outputs(deed, status);
+    check_outputs(deed, status, deed->name);
     deed->undo();
     if (deed->clear)
         deed->clear();

@@ -19,8 +19,9 @@ typedef struct walk_deed {
     void (*prepare)(void);
     /* The deed, once; fills what undo lets go of. */
     clattn_status (*act)(clattn_error *error);
-    /* What the status promises of the outputs; NULL: there are none. */
-    void (*check)(clattn_status status);
+    /* What the status promises of the outputs; NULL: there are none.  `when`
+       is for messages. */
+    void (*check)(clattn_status status, const char *when);
     /* Lets go of what the deed has made, if anything. */
     void (*undo)(void);
     /* Lets go of what prepare has made; NULL: nothing. */
