@@ -122,9 +122,14 @@ static bool parse_header(reader *r)
     size_t bytes = 0;
     if (!find_header(r, &text, &bytes))
         return false;
+    errno = 0;
     r->file->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (r->file->header)
         return true;
+    /* What the parser says then blames the file, or is empty. */
+    if (errno == ENOMEM)
+        return fail(r->in.f, "%s: no memory for a header of %zu bytes",
+            r->in.path, bytes);
     /* The text may quote the file. */
     for (char *c = error.text; *c; ++c)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
