@@ -76,6 +76,7 @@ typedef struct shim_device {
     size_t max_group;
     cl_ulong local_bytes;
     cl_ulong max_buffer_bytes;
+    bool gpu; /* of scalar items, by its own word */
     bool no_double;
     bool only_1_2; /* as a device that knows nothing newer */
 } shim_device;

@@ -83,6 +83,14 @@ void shim_device_answer(
     if (shrunken.no_double)
         no_double(what, value);
     switch (what) {
+    case CL_DEVICE_TYPE:
+        if (shrunken.gpu)
+            *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+        break;
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
+        if (shrunken.gpu)
+            *(cl_uint *)value = 1;
+        break;
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
         limit_size(value, shrunken.max_group);
         break;
