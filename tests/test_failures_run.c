@@ -45,7 +45,7 @@ static program_result got;
 /* What the shim tells of a run. */
 typedef struct report {
     int struck;
-    size_t objects, strays;
+    size_t objects, strays, blocks;
     size_t calls[SHIM_POINTS];
 } report;
 
@@ -56,8 +56,9 @@ static bool read_report(report *r, const char *path)
     memset(r, 0, sizeof *r);
     if (!file)
         return false;
-    bool whole_report = fscanf(file, "struck %d objects %zu strays %zu ",
-                            &r->struck, &r->objects, &r->strays) == 3;
+    bool whole_report =
+        fscanf(file, "struck %d objects %zu strays %zu blocks %zu ", &r->struck,
+            &r->objects, &r->strays, &r->blocks) == 4;
     for (int p = 0; p < SHIM_POINTS; ++p)
         whole_report &= fscanf(file, "calls %*s %zu ", &r->calls[p]) == 1;
     fclose(file);
@@ -173,6 +174,8 @@ static void judge(enum shim_point point, const report *r, const char *when)
     ck_assert_msg(r->objects == 0 && r->strays == 0,
         "%s: %zu objects are alive at the end, %zu were released that were not",
         when, r->objects, r->strays);
+    ck_assert_msg(
+        r->blocks == 0, "%s: %zu blocks of memory are lost", when, r->blocks);
     if (got.code == 0 && (is_release(point) || may_go_unsaid(point))) {
         ck_assert_msg(outputs == COUNT(OUTPUTS), "%s: exit code 0", when);
         ++harmless;

@@ -143,7 +143,7 @@ static bool take_one(const strike *s, walk_count *count)
 {
     const walk_deed *deed = s->deed;
     clattn_error error;
-    const size_t nothing = shim_objects();
+    const size_t nothing = shim_objects(), blocks = shim_blocks();
     if (deed->prepare)
         deed->prepare();
     const size_t prepared = objects_of_a_call();
@@ -168,6 +168,8 @@ static bool take_one(const strike *s, walk_count *count)
     if (deed->clear)
         deed->clear();
     check_objects(s, shim_objects(), nothing, "in the end");
+    ck_assert_msg(shim_blocks() == blocks, "%s: %zu blocks of memory are lost",
+        s->text, shim_blocks() - blocks);
     return struck;
 }
 

@@ -70,6 +70,11 @@ size_t shim_calls(enum shim_point point)
     return atomic_load(&calls[point]);
 }
 
+bool shim_is_armed(void)
+{
+    return atomic_load(&armed);
+}
+
 bool shim_strikes(enum shim_point point, int *code)
 {
     if (!atomic_load(&armed))
@@ -213,8 +218,8 @@ __attribute__((destructor)) static void end(void)
     FILE *report = fopen(report_path, "w");
     if (!report)
         abort();
-    fprintf(report, "struck %d\nobjects %zu\nstrays %zu\n", came_about,
-        shim_objects(), shim_strays());
+    fprintf(report, "struck %d\nobjects %zu\nstrays %zu\nblocks %zu\n",
+        came_about, shim_objects(), shim_strays(), shim_blocks());
     for (int i = 0; i < SHIM_POINTS; ++i)
         fprintf(
             report, "calls %s %zu\n", NAMES[i], shim_calls((enum shim_point)i));

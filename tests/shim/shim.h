@@ -11,7 +11,7 @@
  *
  *     CLATTN_SHIM         NAME:N:CODE, the failure to bring about; N = 0: none
  *     CLATTN_SHIM_REPORT  a file that gets what came of it when the process
- *                         ends: "struck 1", "objects 0", "calls NAME 3"
+ *                         ends: "struck 1", "objects 0", "blocks 0", "calls NAME 3"
  *
  * Wrapping at link time would need a clattn of its own; an OpenCL layer or an
  * .icd file sees neither the C library's calls nor what the loader answers; a
@@ -67,6 +67,10 @@ size_t shim_objects(void);
 size_t shim_objects_of(enum shim_kind kind);
 /* Releases of what was not alive, since the program began. */
 size_t shim_strays(void);
+
+/* Blocks of memory that were asked for between arm and disarm, and not freed
+   since. */
+size_t shim_blocks(void);
 
 /* ---- Smaller devices --------------------------------------------------------- */
 

@@ -12,6 +12,9 @@ bool shim_is_program(const void *caller);
 
 /* Count a call; true, and *code, if it is the one to fail. */
 bool shim_strikes(enum shim_point point, int *code);
+/* The same of one of the C library's: true, and errno. */
+bool shim_fails(enum shim_point point);
+bool shim_is_armed(void);
 
 /* Put the function behind ours into the function pointer at `to`. */
 void shim_next(void *to, const char *name);

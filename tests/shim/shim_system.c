@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shim_system.c - the C library's calls that can fail for want of memory, space
- * or rights, as the program's own code makes them.
+ * shim_system.c - the C library's calls that can fail for want of space or
+ * rights, as the program's own code makes them; and whose call one is.
  */
 #define _GNU_SOURCE /* fopencookie, dl_iterate_phdr */
 #include "shim_parts.h"
@@ -60,7 +60,7 @@ bool shim_is_program(const void *caller)
     return false;
 }
 
-static bool fails(enum shim_point point)
+bool shim_fails(enum shim_point point)
 {
     int code = 0;
     if (!shim_strikes(point, &code))
@@ -70,51 +70,7 @@ static bool fails(enum shim_point point)
 }
 
 #define FAILS(point) \
-    (shim_is_program(__builtin_return_address(0)) && fails(SHIM_##point))
-
-/* ---- Memory ------------------------------------------------------------------------ */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-
-/* A sanitizer has its own, and they are left to it. */
-#ifndef SANITIZED
-
-/* By their names within glibc: to ask dlsym would allocate. */
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t count, size_t bytes);
-extern void *__libc_realloc(void *old, size_t bytes);
-
-void *malloc(size_t bytes)
-{
-    return FAILS(malloc) ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return FAILS(calloc) ? NULL : __libc_calloc(count, bytes);
-}
-
-void *realloc(void *old, size_t bytes)
-{
-    return FAILS(realloc) ? NULL : __libc_realloc(old, bytes);
-}
-
-char *strdup(const char *text)
-{
-    if (FAILS(strdup))
-        return NULL;
-    const size_t bytes = strlen(text) + 1;
-    char *copy = __libc_malloc(bytes);
-    return copy ? memcpy(copy, text, bytes) : NULL;
-}
-
-#endif
+    (shim_is_program(__builtin_return_address(0)) && shim_fails(SHIM_##point))
 
 /* ---- Files ------------------------------------------------------------------------- */
 
@@ -160,7 +116,7 @@ static ssize_t write_some(void *cookie, const char *bytes, size_t count)
 {
     const int fd = (int)(intptr_t)cookie;
     ssize_t written = 0;
-    if (!fails(SHIM_write))
+    if (!shim_fails(SHIM_write))
         written = write(fd, bytes, count);
     return written > 0 ? written : 0; /* what a cookie says of an error */
 }
@@ -168,7 +124,7 @@ static ssize_t write_some(void *cookie, const char *bytes, size_t count)
 static int close_it(void *cookie)
 {
     const int fd = (int)(intptr_t)cookie;
-    const bool fail = fails(SHIM_close);
+    const bool fail = shim_fails(SHIM_close);
     const int code = errno;
     const int closed = close(fd);
     if (!fail)
