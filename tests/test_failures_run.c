@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_failures_run.c - `clattn run` as a process, while the n-th call of
- * OpenCL or of the C library fails, for every n: it says so and ends, and
- * leaves whole files or none.  What each of OpenCL's codes comes to is in
- * test_failures.c and test_failures_calls.c.
+ * test_failures_run.c - `run` of CLATTN_PROGRAM, while the n-th call of OpenCL
+ * or of the C library fails, for every n: it says so and ends, and leaves whole
+ * files or none.  What each of OpenCL's codes comes to is in test_failures.c
+ * and test_failures_calls.c.
  */
 #define _POSIX_C_SOURCE 200809L
 
