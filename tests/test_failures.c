@@ -23,6 +23,21 @@ static void take(const walk_deed *deed)
 
 /* ---- Devices and contexts ---------------------------------------------------- */
 
+/* A failure would be made good by another device. */
+static void leave_one_device(void)
+{
+    size_t count = 0;
+    cl_platform_id platform = NULL;
+    opencl_open();
+    clGetDeviceInfo(opencl_get()->device, CL_DEVICE_PLATFORM, sizeof platform,
+        &platform, NULL);
+    opencl_close();
+    shim_only_platform(platform);
+    clattn_device_count(&count, NULL);
+    ck_assert_msg(
+        count == 1, "a platform with one device is needed, not %zu", count);
+}
+
 static clattn_status list_devices(clattn_error *error)
 {
     clattn_device device = {.struct_size = sizeof device};
@@ -196,6 +211,7 @@ int main(void)
 {
     setenv("CLATTN_CACHE", "0", 1); /* builds are to be seen */
     TCase *t = tcase_create("failures");
+    tcase_add_unchecked_fixture(t, leave_one_device, NULL);
     tcase_set_timeout(t, 600);
     tcase_add_test(t, a_list_of_devices);
     tcase_add_test(t, a_context_of_its_own);

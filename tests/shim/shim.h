@@ -89,6 +89,9 @@ typedef struct shim_device {
    copied. */
 void shim_shrink(const shim_device *device);
 
+/* From now on there is no other platform; NULL: all that there are. */
+void shim_only_platform(cl_platform_id platform);
+
 /* ---- Compilers ------------------------------------------------------------- */
 
 enum shim_compiler {

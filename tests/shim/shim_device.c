@@ -16,6 +16,13 @@ void shim_shrink(const shim_device *device)
     shrunken = device ? *device : (shim_device){0};
 }
 
+static cl_platform_id only;
+
+void shim_only_platform(cl_platform_id platform)
+{
+    only = platform;
+}
+
 /* ---- Answers ----------------------------------------------------------------- */
 
 /* Nothing newer has a number between these. */
@@ -28,6 +35,15 @@ cl_int shim_refuse_query(cl_device_info what)
 {
     const bool newer = what > LAST_OF_1_2 && what < FIRST_OF_VENDORS;
     return shrunken.only_1_2 && newer ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+void shim_platforms_answer(
+    cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    if (only && platforms && room > 0)
+        platforms[0] = only;
+    if (only && count)
+        *count = 1;
 }
 
 static void limit_size(size_t *value, size_t limit)

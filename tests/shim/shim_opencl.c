@@ -74,9 +74,10 @@
 
 /* ---- Platforms and devices -------------------------------------------------- */
 
-CODE(clGetPlatformIDs,
+CODE_AND(clGetPlatformIDs,
     (cl_uint room, cl_platform_id *platforms, cl_uint *count),
-    (room, platforms, count))
+    (room, platforms, count), CL_SUCCESS,
+    if (code == CL_SUCCESS) shim_platforms_answer(room, platforms, count))
 
 CODE(clGetPlatformInfo,
     (cl_platform_id platform, cl_platform_info what, size_t bytes, void *value,

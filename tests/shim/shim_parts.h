@@ -32,6 +32,8 @@ void shim_watch_output(void);
 /* ---- What a shrunken device says ---------------------------------------------- */
 
 /* Change an answer that has been given. */
+void shim_platforms_answer(
+    cl_uint room, cl_platform_id *platforms, cl_uint *count);
 void shim_device_answer(
     cl_device_info what, size_t bytes, void *value, size_t *bytes_out);
 void shim_kernel_answer(cl_kernel_work_group_info what, void *value);
