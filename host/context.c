@@ -46,6 +46,8 @@ static clattn_status context_new(clattn_context **out, cl_context cl,
         ctx->env.launch_work ? ctx->env.launch_work : LAUNCH_WORK;
     TRY(program_cache_create(&ctx->programs, error));
     context_log(ctx, "context on %s: %s", ctx->facts.platform, ctx->facts.name);
+    context_log(ctx, "program cache: %s",
+        ctx->env.cache_dir[0] != '\0' ? ctx->env.cache_dir : "none");
     *out = ctx;
     ctx = NULL;
 

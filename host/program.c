@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * program.c - (kernel, options) -> built kernel, each built once per context
- * and kept for its life; and the log of the last build that failed.
+ * and kept for its life, and on disk beyond; and the log of the last build that
+ * failed.
  */
 #include "program.h"
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary.h"
 #include "context.h"
 #include "error.h"
 #include "source.h"
@@ -137,34 +139,38 @@ static clattn_status build_failed(clattn_context *ctx, cl_program program,
     return CLATTN_BUILD_FAILED;
 }
 
+/* A kernel that is looked for: what its program is made of. */
+typedef struct kernel_recipe {
+    const kernel_need *need;
+    char options[400];
+    char *source;
+    char *key; /* under which the program is kept; NULL: it is not */
+} kernel_recipe;
+
 static clattn_status build_program(cl_program *out, clattn_context *ctx,
-    const kernel_need *need, clattn_error *error)
+    const kernel_recipe *recipe, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    cl_program program = NULL;
-    char *source = NULL;
-    char file[64], options[400];
     cl_int code = CL_SUCCESS;
+    const char *text = recipe->source;
+    cl_program program =
+        clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &code);
 
-    snprintf(file, sizeof file, "%s.cl", need->name);
-    snprintf(options, sizeof options, BASE_OPTIONS " %s", need->options);
-    TRY(source_assemble(&source, file, ctx->env.kernel_dir, error));
-    const char *text = source;
-    program = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &code);
     TRY(error_check_cl(error, code, "clCreateProgramWithSource"));
-    code = clBuildProgram(program, 1, &ctx->device, options, NULL, NULL);
+    code =
+        clBuildProgram(program, 1, &ctx->device, recipe->options, NULL, NULL);
     if (code != CL_SUCCESS) {
-        status = build_failed(ctx, program, need, code, error);
+        status = build_failed(ctx, program, recipe->need, code, error);
         goto cleanup;
     }
-    context_log(ctx, "built %s with '%s'", file, options);
+    context_log(
+        ctx, "built %s.cl with '%s'", recipe->need->name, recipe->options);
     *out = program;
     program = NULL;
 
 cleanup:
     if (program)
         clReleaseProgram(program);
-    free(source);
     return status;
 }
 
@@ -195,12 +201,85 @@ cleanup:
     return status;
 }
 
+/* Of a built program; the kernel keeps it. */
+static clattn_status create_kernel(built_kernel *built, clattn_context *ctx,
+    cl_program program, const char *name, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_int code = CL_SUCCESS;
+
+    cl_kernel kernel = clCreateKernel(program, name, &code);
+    TRY(error_check_cl(error, code, "clCreateKernel"));
+    built->kernel = kernel;
+    TRY(query_kernel(built, ctx->device, error));
+    return CLATTN_OK;
+
+cleanup:
+    if (kernel)
+        clReleaseKernel(kernel);
+    built->kernel = NULL;
+    return status;
+}
+
+/* False: it is not there, or the driver takes it no more. */
+static bool load_kernel(
+    built_kernel *built, clattn_context *ctx, const kernel_recipe *recipe)
+{
+    cl_program program = binary_load(ctx, recipe->key, recipe->options);
+    if (!program)
+        return false;
+    const char *name = recipe->need->name;
+    const bool loaded =
+        create_kernel(built, ctx, program, name, NULL) == CLATTN_OK;
+    if (loaded)
+        context_log(ctx, "loaded %s.cl with '%s'", name, recipe->options);
+    else
+        binary_forget(ctx, recipe->key);
+    clReleaseProgram(program);
+    return loaded;
+}
+
+static clattn_status compile_kernel(built_kernel *built, clattn_context *ctx,
+    const kernel_recipe *recipe, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_program program = NULL;
+
+    TRY(build_program(&program, ctx, recipe, error));
+    TRY(create_kernel(built, ctx, program, recipe->need->name, error));
+    binary_store(ctx, recipe->key, program);
+
+cleanup:
+    if (program)
+        clReleaseProgram(program);
+    return status;
+}
+
+static clattn_status make_kernel(built_kernel *built, clattn_context *ctx,
+    const kernel_need *need, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    kernel_recipe recipe = {.need = need};
+    char file[64];
+
+    snprintf(file, sizeof file, "%s.cl", need->name);
+    snprintf(recipe.options, sizeof recipe.options, BASE_OPTIONS " %s",
+        need->options);
+    TRY(source_assemble(&recipe.source, file, ctx->env.kernel_dir, error));
+    recipe.key = binary_key(ctx, need->name, recipe.options, recipe.source);
+    if (!load_kernel(built, ctx, &recipe))
+        TRY(compile_kernel(built, ctx, &recipe, error));
+
+cleanup:
+    free(recipe.source);
+    free(recipe.key);
+    return status;
+}
+
 static clattn_status build_kernel(cached_kernel **out, clattn_context *ctx,
     const kernel_need *need, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    cl_program program = NULL;
-    cl_int code = CL_SUCCESS;
     cached_kernel *entry = calloc(1, sizeof *entry);
 
     if (entry)
@@ -210,16 +289,11 @@ static clattn_status build_kernel(cached_kernel **out, clattn_context *ctx,
         goto cleanup;
     }
     entry->need = *need;
-    TRY(build_program(&program, ctx, need, error));
-    entry->built.kernel = clCreateKernel(program, need->name, &code);
-    TRY(error_check_cl(error, code, "clCreateKernel"));
-    TRY(query_kernel(&entry->built, ctx->device, error));
+    TRY(make_kernel(&entry->built, ctx, need, error));
     *out = entry;
     entry = NULL;
 
 cleanup:
-    if (program)
-        clReleaseProgram(program); /* the kernel keeps it */
     cached_kernel_destroy(entry);
     return status;
 }

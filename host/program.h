@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * program.h - (kernel, options) -> built kernel, each built once per context
- * and kept for its life; and the log of the last build that failed.
+ * and kept for its life, and on disk beyond; and the log of the last build that
+ * failed.
  */
 #ifndef CLATTN_HOST_PROGRAM_H
 #define CLATTN_HOST_PROGRAM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * system.c - everything the library asks of the operating system: environment,
- * process, locks, files, standard error.
+ * system.c - what the library asks of the operating system: environment,
+ * process, locks, files, standard error.  The rest is in folder.c.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include "system.h"
@@ -40,16 +40,48 @@ static uint64_t tuning_value(const char *list, const char *key)
     return 0;
 }
 
+/* MiB that built programs may take: a few hundred of them. */
+#define CACHE_MIB 256
+
+static uint64_t cache_limit(void)
+{
+    const char *digits = secure_getenv("CLATTN_CACHE_LIMIT");
+    char *end = NULL;
+    if (!digits || *digits < '0' || *digits > '9')
+        return (uint64_t)CACHE_MIB << 20;
+    const uint64_t mib = strtoull(digits, &end, 10);
+    return (*end == '\0' && mib <= UINT64_MAX >> 20 ? mib : CACHE_MIB) << 20;
+}
+
+static void cache_directory(char *to, size_t capacity)
+{
+    const char *base = secure_getenv("XDG_CACHE_HOME");
+    const char *rest = "/clattn";
+    if (!base || *base == '\0') {
+        base = secure_getenv("HOME");
+        rest = "/.cache/clattn";
+    }
+    const int length =
+        base && *base == '/' ? snprintf(to, capacity, "%s%s", base, rest) : -1;
+    if (length < 0 || (size_t)length >= capacity)
+        to[0] = '\0';
+}
+
 void environment_read(environment *env)
 {
-    char verbose[16], tuning[256];
+    char cache[16], verbose[16], tuning[256];
     read_text(env->device, sizeof env->device, "CLATTN_DEVICE");
     read_text(env->kernel, sizeof env->kernel, "CLATTN_KERNEL");
     read_text(env->disable, sizeof env->disable, "CLATTN_DISABLE");
     read_text(env->kernel_dir, sizeof env->kernel_dir, "CLATTN_KERNEL_DIR");
+    read_text(cache, sizeof cache, "CLATTN_CACHE");
     read_text(verbose, sizeof verbose, "CLATTN_VERBOSE");
     read_text(tuning, sizeof tuning, "CLATTN_TUNING");
     env->verbose = verbose[0] != '\0' && strcmp(verbose, "0") != 0;
+    cache_directory(env->cache_dir, sizeof env->cache_dir);
+    env->cache_limit = cache_limit();
+    if (strcmp(cache, "0") == 0 || env->cache_limit == 0)
+        env->cache_dir[0] = '\0';
     env->launch_work = tuning_value(tuning, "launch_work");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * system.h - everything the library asks of the operating system: environment,
- * process, locks, files, standard error.
+ * system.h - what the library asks of the operating system: environment,
+ * process, locks, files, standard error.  The rest is in folder.h.
  */
 #ifndef CLATTN_HOST_SYSTEM_H
 #define CLATTN_HOST_SYSTEM_H
@@ -16,12 +16,19 @@ typedef struct environment {
     char kernel[64];      /* CLATTN_KERNEL: row or path to take */
     char disable[256];    /* CLATTN_DISABLE: rows or paths not to take */
     char kernel_dir[512]; /* CLATTN_KERNEL_DIR: sources instead of ours */
+    char cache_dir[1024]; /* where built programs are kept; empty: nowhere */
+    uint64_t cache_limit; /* CLATTN_CACHE_LIMIT, in bytes */
     bool verbose;         /* CLATTN_VERBOSE: set, and neither empty nor 0 */
     uint64_t launch_work; /* CLATTN_TUNING launch_work=N; 0: not given */
 } environment;
 
-/* What is unset, or too long for its field, is empty; nothing is read in a
-   set-user-id process.  A CLATTN_TUNING that makes no sense is ignored. */
+/*
+ * What is unset, or too long for its field, is empty; nothing is read in a
+ * set-user-id process.  A CLATTN_TUNING or CLATTN_CACHE_LIMIT that makes no
+ * sense is ignored.  Built programs are kept in $XDG_CACHE_HOME/clattn, or
+ * $HOME/.cache/clattn if that is unset or empty; nowhere if it is no absolute
+ * path, if CLATTN_CACHE is 0 or if the limit is.
+ */
 void environment_read(environment *env);
 
 /*

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * binary.c - built programs that outlive the process.  No failure in here is
+ * one of the caller's: it costs a build from source.
+ */
+#include "binary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "sha256.h"
+
+static cache cache_of(const clattn_context *ctx)
+{
+    return (cache){
+        .folder = ctx->env.cache_dir, .limit_bytes = ctx->env.cache_limit};
+}
+
+static void say(const clattn_context *ctx, const char *note)
+{
+    if (note[0] != '\0')
+        context_log(ctx, "program cache: %s", note);
+}
+
+/* ---- The key ------------------------------------------------------------- */
+
+/* What tells one compiler, and what it compiles for, from another. */
+static const struct {
+    const char *label;
+    cl_platform_info what;
+} PLATFORM_TEXTS[] = {
+    {"platform", CL_PLATFORM_NAME},
+    {"platform version", CL_PLATFORM_VERSION},
+};
+static const struct {
+    const char *label;
+    cl_device_info what;
+} DEVICE_TEXTS[] = {
+    {"device", CL_DEVICE_NAME},
+    {"vendor", CL_DEVICE_VENDOR},
+    {"driver", CL_DRIVER_VERSION},
+    {"version", CL_DEVICE_VERSION},
+    {"language", CL_DEVICE_OPENCL_C_VERSION},
+    {"extensions", CL_DEVICE_EXTENSIONS},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A text that grows; NULL once something could not be told. */
+static void add_line(char **key, const char *label, const char *value)
+{
+    if (!*key)
+        return;
+    const size_t length = strlen(*key);
+    const size_t more =
+        value ? strlen(label) + strlen(value) + sizeof ": \n" : 0;
+    char *larger = value ? realloc(*key, length + more) : NULL;
+    if (larger)
+        snprintf(larger + length, more, "%s: %s\n", label, value);
+    else
+        free(*key);
+    *key = larger;
+}
+
+static void add_device_text(char **key, cl_device_id device, size_t i)
+{
+    const cl_device_info what = DEVICE_TEXTS[i].what;
+    size_t bytes = 0;
+    char *text = NULL;
+    if (clGetDeviceInfo(device, what, 0, NULL, &bytes) == CL_SUCCESS)
+        text = calloc(1, bytes + 1);
+    const bool told =
+        text && clGetDeviceInfo(device, what, bytes, text, NULL) == CL_SUCCESS;
+    add_line(key, DEVICE_TEXTS[i].label, told ? text : NULL);
+    free(text);
+}
+
+static void add_platform_text(char **key, cl_platform_id platform, size_t i)
+{
+    const cl_platform_info what = PLATFORM_TEXTS[i].what;
+    size_t bytes = 0;
+    char *text = NULL;
+    if (clGetPlatformInfo(platform, what, 0, NULL, &bytes) == CL_SUCCESS)
+        text = calloc(1, bytes + 1);
+    const bool told = text && clGetPlatformInfo(platform, what, bytes, text,
+                                  NULL) == CL_SUCCESS;
+    add_line(key, PLATFORM_TEXTS[i].label, told ? text : NULL);
+    free(text);
+}
+
+static void add_platform(char **key, cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    const cl_int code = clGetDeviceInfo(
+        device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    if (code != CL_SUCCESS)
+        add_line(key, "platform", NULL);
+    for (size_t i = 0; i < COUNT(PLATFORM_TEXTS) && code == CL_SUCCESS; ++i)
+        add_platform_text(key, platform, i);
+}
+
+/* Processors of one name differ where a virtual machine hides some of what they
+   can do, and devices where the driver's environment shrinks them. */
+static void add_limits(char **key, const device_limits *limits)
+{
+    char text[100];
+    snprintf(text, sizeof text, "width %zu, group %zu, local %zu",
+        limits->native_width, limits->max_group, limits->local_bytes);
+    add_line(key, "limits", text);
+}
+
+char *binary_key(const clattn_context *ctx, const char *name,
+    const char *options, const char *source)
+{
+    char digest[SHA256_TEXT];
+    if (ctx->env.cache_dir[0] == '\0')
+        return NULL;
+    char *key = calloc(1, 1);
+    add_line(&key, "library", clattn_version_text());
+    add_platform(&key, ctx->device);
+    for (size_t i = 0; i < COUNT(DEVICE_TEXTS); ++i)
+        add_device_text(&key, ctx->device, i);
+    add_limits(&key, &ctx->limits);
+    add_line(&key, "kernel", name);
+    add_line(&key, "options", options);
+    sha256_text(digest, source, strlen(source));
+    add_line(&key, "source", digest);
+    return key;
+}
+
+/* ---- Binaries ------------------------------------------------------------ */
+
+static cl_program create(
+    const clattn_context *ctx, const unsigned char *data, size_t bytes)
+{
+    cl_int status = CL_SUCCESS, code = CL_SUCCESS;
+    cl_program program = clCreateProgramWithBinary(
+        ctx->cl, 1, &ctx->device, &bytes, &data, &status, &code);
+    if (program && (code != CL_SUCCESS || status != CL_SUCCESS)) {
+        clReleaseProgram(program);
+        program = NULL;
+    }
+    return program;
+}
+
+cl_program binary_load(
+    const clattn_context *ctx, const char *key, const char *options)
+{
+    const cache c = cache_of(ctx);
+    char note[CACHE_NOTE];
+    size_t bytes = 0;
+    if (!key)
+        return NULL;
+    unsigned char *data = cache_load(&c, key, &bytes, note);
+    say(ctx, note);
+    if (!data)
+        return NULL;
+    cl_program program = create(ctx, data, bytes);
+    free(data);
+    if (program && clBuildProgram(program, 1, &ctx->device, options, NULL,
+                       NULL) == CL_SUCCESS)
+        return program;
+    if (program)
+        clReleaseProgram(program);
+    binary_forget(ctx, key);
+    return NULL;
+}
+
+/* Where the context's device stands among a program's, of which there are as
+   many as the context has, built for or not.  False: it cannot be told. */
+static bool find_device(
+    const clattn_context *ctx, cl_program program, size_t *at, size_t *count)
+{
+    size_t bytes = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, NULL, &bytes) !=
+        CL_SUCCESS)
+        return false;
+    *count = bytes / sizeof(cl_device_id);
+    *at = *count;
+    cl_device_id *ids = malloc(bytes);
+    if (ids && clGetProgramInfo(
+                   program, CL_PROGRAM_DEVICES, bytes, ids, NULL) == CL_SUCCESS)
+        for (*at = 0; *at < *count && ids[*at] != ctx->device; ++*at)
+            ;
+    free(ids);
+    return *at < *count;
+}
+
+/* The binary of one device of several, the caller's to free, or NULL. */
+static unsigned char *read_binary(
+    cl_program program, size_t at, size_t count, size_t *bytes)
+{
+    unsigned char *data = NULL;
+    size_t *sizes = calloc(count, sizeof *sizes);
+    unsigned char **slots = calloc(count, sizeof *slots); /* NULL: not wanted */
+    if (sizes && slots &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES,
+            count * sizeof *sizes, sizes, NULL) == CL_SUCCESS &&
+        sizes[at] > 0)
+        slots[at] = data = malloc(sizes[at]);
+    if (data) {
+        *bytes = sizes[at];
+        if (clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+                count * sizeof *slots, slots, NULL) != CL_SUCCESS) {
+            free(data);
+            data = NULL;
+        }
+    }
+    free(sizes);
+    free(slots);
+    return data;
+}
+
+void binary_store(
+    const clattn_context *ctx, const char *key, cl_program program)
+{
+    const cache c = cache_of(ctx);
+    char note[CACHE_NOTE];
+    size_t at = 0, count = 0, bytes = 0;
+    unsigned char *data = NULL;
+    if (!key)
+        return;
+    if (find_device(ctx, program, &at, &count))
+        data = read_binary(program, at, count, &bytes);
+    if (data) {
+        cache_store(&c, key, data, bytes, note);
+        say(ctx, note);
+    } else {
+        say(ctx, "the driver gives no binary");
+    }
+    free(data);
+}
+
+void binary_forget(const clattn_context *ctx, const char *key)
+{
+    const cache c = cache_of(ctx);
+    if (!key)
+        return;
+    cache_remove(&c, key);
+    say(ctx, "the driver does not take what it made; it is built again");
+}
