@@ -168,49 +168,71 @@ cl_program binary_load(
     return NULL;
 }
 
-/* Where the context's device stands among a program's, of which there are as
-   many as the context has, built for or not.  False: it cannot be told. */
-static bool find_device(
-    const clattn_context *ctx, cl_program program, size_t *at, size_t *count)
+/* How many binaries a program has room for; 0: it cannot be told. */
+static size_t count_slots(cl_program program)
 {
     size_t bytes = 0;
+    const cl_int code =
+        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 0, NULL, &bytes);
+    return code == CL_SUCCESS ? bytes / sizeof(size_t) : 0;
+}
+
+/*
+ * Which of them is that of the context's device; `slots` if it cannot be told.
+ * There is one for each device of the program, that is of the cl_context, in
+ * the order of CL_PROGRAM_DEVICES, whether it was built for or not.  PoCL 3.1
+ * has only one, for it counts those that it was built for.
+ */
+static size_t find_slot(
+    const clattn_context *ctx, cl_program program, size_t slots)
+{
+    size_t at = slots, bytes = 0;
+    if (slots == 1)
+        return 0;
     if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, NULL, &bytes) !=
-        CL_SUCCESS)
-        return false;
-    *count = bytes / sizeof(cl_device_id);
-    *at = *count;
+            CL_SUCCESS ||
+        bytes != slots * sizeof(cl_device_id))
+        return slots;
     cl_device_id *ids = malloc(bytes);
     if (ids && clGetProgramInfo(
                    program, CL_PROGRAM_DEVICES, bytes, ids, NULL) == CL_SUCCESS)
-        for (*at = 0; *at < *count && ids[*at] != ctx->device; ++*at)
+        for (at = 0; at < slots && ids[at] != ctx->device; ++at)
             ;
     free(ids);
-    return *at < *count;
+    return at;
 }
 
-/* The binary of one device of several, the caller's to free, or NULL. */
-static unsigned char *read_binary(
-    cl_program program, size_t at, size_t count, size_t *bytes)
+/* The binary in one of several slots, the caller's to free, or NULL. */
+static unsigned char *read_slot(
+    cl_program program, size_t at, size_t slots, size_t *bytes)
 {
     unsigned char *data = NULL;
-    size_t *sizes = calloc(count, sizeof *sizes);
-    unsigned char **slots = calloc(count, sizeof *slots); /* NULL: not wanted */
-    if (sizes && slots &&
+    size_t *sizes = calloc(slots, sizeof *sizes);
+    unsigned char **wanted = calloc(slots, sizeof *wanted); /* NULL: not */
+    if (sizes && wanted &&
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES,
-            count * sizeof *sizes, sizes, NULL) == CL_SUCCESS &&
+            slots * sizeof *sizes, sizes, NULL) == CL_SUCCESS &&
         sizes[at] > 0)
-        slots[at] = data = malloc(sizes[at]);
+        wanted[at] = data = malloc(sizes[at]);
     if (data) {
         *bytes = sizes[at];
         if (clGetProgramInfo(program, CL_PROGRAM_BINARIES,
-                count * sizeof *slots, slots, NULL) != CL_SUCCESS) {
+                slots * sizeof *wanted, wanted, NULL) != CL_SUCCESS) {
             free(data);
             data = NULL;
         }
     }
     free(sizes);
-    free(slots);
+    free(wanted);
     return data;
+}
+
+static unsigned char *read_binary(
+    const clattn_context *ctx, cl_program program, size_t *bytes)
+{
+    const size_t slots = count_slots(program);
+    const size_t at = find_slot(ctx, program, slots);
+    return at < slots ? read_slot(program, at, slots, bytes) : NULL;
 }
 
 void binary_store(
@@ -218,12 +240,10 @@ void binary_store(
 {
     const cache c = cache_of(ctx);
     char note[CACHE_NOTE];
-    size_t at = 0, count = 0, bytes = 0;
-    unsigned char *data = NULL;
+    size_t bytes = 0;
     if (!key)
         return;
-    if (find_device(ctx, program, &at, &count))
-        data = read_binary(program, at, count, &bytes);
+    unsigned char *data = read_binary(ctx, program, &bytes);
     if (data) {
         cache_store(&c, key, data, bytes, note);
         say(ctx, note);
