@@ -245,7 +245,8 @@ static int child_builds(void)
 
 START_TEST(lengths_batches_heads_and_scale_build_nothing_twice)
 {
-    const char *const environment[] = {"CLATTN_VERBOSE=1", NULL};
+    const char *const environment[] = {
+        "CLATTN_VERBOSE=1", "CLATTN_CACHE=0", NULL};
     const child_result child = child_run("builds", environment, 60);
     size_t built = 0;
     ck_assert_msg(

@@ -49,7 +49,9 @@
  *   8. The library never exits.  Outside contexts it keeps only the id of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
- *      are listed; never in a set-user-id process.
+ *      are listed; never in a set-user-id process.  It keeps built programs
+ *      in ~/.cache/clattn, or where XDG_CACHE_HOME says, unless CLATTN_CACHE is
+ *      0; no call fails by that.
  */
 #ifndef CLATTN_H
 #define CLATTN_H
