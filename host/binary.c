@@ -29,24 +29,18 @@ static void say(const clattn_context *ctx, const char *note)
 /* What tells one compiler, and what it compiles for, from another. */
 static const struct {
     const char *label;
-    cl_platform_info what;
-} PLATFORM_TEXTS[] = {
-    {"platform", CL_PLATFORM_NAME},
-    {"platform version", CL_PLATFORM_VERSION},
+    bool of_platform; /* else of the device */
+    cl_uint what;
+} TEXTS[] = {
+    {"platform", true, CL_PLATFORM_NAME},
+    {"platform version", true, CL_PLATFORM_VERSION},
+    {"device", false, CL_DEVICE_NAME},
+    {"vendor", false, CL_DEVICE_VENDOR},
+    {"driver", false, CL_DRIVER_VERSION},
+    {"version", false, CL_DEVICE_VERSION},
+    {"language", false, CL_DEVICE_OPENCL_C_VERSION},
+    {"extensions", false, CL_DEVICE_EXTENSIONS},
 };
-static const struct {
-    const char *label;
-    cl_device_info what;
-} DEVICE_TEXTS[] = {
-    {"device", CL_DEVICE_NAME},
-    {"vendor", CL_DEVICE_VENDOR},
-    {"driver", CL_DRIVER_VERSION},
-    {"version", CL_DEVICE_VERSION},
-    {"language", CL_DEVICE_OPENCL_C_VERSION},
-    {"extensions", CL_DEVICE_EXTENSIONS},
-};
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A text that grows; NULL once something could not be told. */
 static void add_line(char **key, const char *label, const char *value)
@@ -64,41 +58,29 @@ static void add_line(char **key, const char *label, const char *value)
     *key = larger;
 }
 
-static void add_device_text(char **key, cl_device_id device, size_t i)
+static cl_int ask(
+    size_t row, cl_device_id device, size_t room, void *value, size_t *bytes)
 {
-    const cl_device_info what = DEVICE_TEXTS[i].what;
-    size_t bytes = 0;
-    char *text = NULL;
-    if (clGetDeviceInfo(device, what, 0, NULL, &bytes) == CL_SUCCESS)
-        text = calloc(1, bytes + 1);
-    const bool told =
-        text && clGetDeviceInfo(device, what, bytes, text, NULL) == CL_SUCCESS;
-    add_line(key, DEVICE_TEXTS[i].label, told ? text : NULL);
-    free(text);
-}
-
-static void add_platform_text(char **key, cl_platform_id platform, size_t i)
-{
-    const cl_platform_info what = PLATFORM_TEXTS[i].what;
-    size_t bytes = 0;
-    char *text = NULL;
-    if (clGetPlatformInfo(platform, what, 0, NULL, &bytes) == CL_SUCCESS)
-        text = calloc(1, bytes + 1);
-    const bool told = text && clGetPlatformInfo(platform, what, bytes, text,
-                                  NULL) == CL_SUCCESS;
-    add_line(key, PLATFORM_TEXTS[i].label, told ? text : NULL);
-    free(text);
-}
-
-static void add_platform(char **key, cl_device_id device)
-{
+    const cl_uint what = TEXTS[row].what;
     cl_platform_id platform = NULL;
+    if (!TEXTS[row].of_platform)
+        return clGetDeviceInfo(device, what, room, value, bytes);
     const cl_int code = clGetDeviceInfo(
         device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    if (code != CL_SUCCESS)
-        add_line(key, "platform", NULL);
-    for (size_t i = 0; i < COUNT(PLATFORM_TEXTS) && code == CL_SUCCESS; ++i)
-        add_platform_text(key, platform, i);
+    return code != CL_SUCCESS
+               ? code
+               : clGetPlatformInfo(platform, what, room, value, bytes);
+}
+
+static void add_text(char **key, size_t row, cl_device_id device)
+{
+    size_t bytes = 0;
+    char *text = NULL;
+    if (ask(row, device, 0, NULL, &bytes) == CL_SUCCESS)
+        text = calloc(1, bytes + 1);
+    const bool told = text && ask(row, device, bytes, text, NULL) == CL_SUCCESS;
+    add_line(key, TEXTS[row].label, told ? text : NULL);
+    free(text);
 }
 
 /* Processors of one name differ where a virtual machine hides some of what they
@@ -119,19 +101,21 @@ char *binary_key(const clattn_context *ctx, const char *name,
         return NULL;
     char *key = calloc(1, 1);
     add_line(&key, "library", clattn_version_text());
-    add_platform(&key, ctx->device);
-    for (size_t i = 0; i < COUNT(DEVICE_TEXTS); ++i)
-        add_device_text(&key, ctx->device, i);
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; ++i)
+        add_text(&key, i, ctx->device);
     add_limits(&key, &ctx->limits);
     add_line(&key, "kernel", name);
     add_line(&key, "options", options);
     sha256_text(digest, source, strlen(source));
     add_line(&key, "source", digest);
+    if (!key)
+        say(ctx, "what the program depends on cannot be told");
     return key;
 }
 
 /* ---- Binaries ------------------------------------------------------------ */
 
+/* NULL: the driver declines it. */
 static cl_program create(
     const clattn_context *ctx, const unsigned char *data, size_t bytes)
 {

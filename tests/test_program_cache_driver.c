@@ -175,6 +175,7 @@ START_TEST(a_device_that_does_not_tell_what_it_is_keeps_nothing)
     const outcome before = outcome_first("silent");
     const outcome silent = outcome_run("silent", "lanes", "TEST_SILENT=1");
     outcome_expect(&silent, "no extensions told", 1, 0, before.result);
+    ck_assert_msg(silent.noted == 1, "%s", silent.child.output);
     ck_assert_uint_eq(scratch_count("silent/clattn"), 1);
 }
 END_TEST
