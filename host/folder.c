@@ -246,7 +246,7 @@ void folder_touch(const folder *f, const char *name)
 
 /* ---- Listing ------------------------------------------------------------- */
 
-/* False: no memory. */
+/* False: no memory.  The name fits. */
 static bool append(folder_file **files, size_t *count, const char *name,
     const struct stat *status)
 {
@@ -259,7 +259,7 @@ static bool append(folder_file **files, size_t *count, const char *name,
         *files = larger;
     }
     folder_file *file = &(*files)[(*count)++];
-    snprintf(file->name, sizeof file->name, "%s", name);
+    memcpy(file->name, name, strlen(name) + 1);
     file->bytes = (uint64_t)status->st_size;
     file->changed_s = status->st_mtim.tv_sec;
     file->changed_ns = status->st_mtim.tv_nsec;
