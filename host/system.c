@@ -14,15 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The one reader: nothing is set for a process that runs as another user. */
-static const char *variable(const char *name)
-{
-    return secure_getenv(name);
-}
-
 static void read_text(char *to, size_t capacity, const char *name)
 {
-    const char *value = variable(name);
+    const char *value = secure_getenv(name);
     to[0] = '\0';
     if (value && strlen(value) < capacity)
         strcpy(to, value);
@@ -51,7 +45,7 @@ static uint64_t tuning_value(const char *list, const char *key)
 
 static uint64_t cache_limit(void)
 {
-    const char *digits = variable("CLATTN_CACHE_LIMIT");
+    const char *digits = secure_getenv("CLATTN_CACHE_LIMIT");
     char *end = NULL;
     if (!digits || *digits < '0' || *digits > '9')
         return (uint64_t)CACHE_MIB << 20;
@@ -61,10 +55,10 @@ static uint64_t cache_limit(void)
 
 static void cache_directory(char *to, size_t capacity)
 {
-    const char *base = variable("XDG_CACHE_HOME");
+    const char *base = secure_getenv("XDG_CACHE_HOME");
     const char *rest = "/clattn";
     if (!base || *base == '\0') {
-        base = variable("HOME");
+        base = secure_getenv("HOME");
         rest = "/.cache/clattn";
     }
     const int length =
