@@ -98,6 +98,13 @@ ssize_t read(int fd, void *data, size_t bytes)
                                          : syscall(SYS_read, fd, data, bytes);
 }
 
+/* What read becomes where the compiler knows how much there is room for. */
+ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room);
+ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room)
+{
+    return bytes <= room ? read(fd, data, bytes) : -1;
+}
+
 int close(int fd)
 {
     const bool fails = step_fails();

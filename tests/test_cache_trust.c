@@ -156,6 +156,25 @@ START_TEST(no_link_is_written_through)
 }
 END_TEST
 
+/* A name under which a file could be begun may be left of a killed process that
+   had this one's id. */
+START_TEST(temporary_files_of_others_are_left_alone)
+{
+    static const char text[] = "begun by another";
+    char path[SCRATCH_PATH], begun[SCRATCH_PATH], name[60];
+    size_t bytes = 0;
+    kept k;
+    open_full(&k, "begun", path);
+    snprintf(name, sizeof name, "begun/tmp-%ld-0", (long)getpid());
+    scratch_write(begun, name, text, sizeof text);
+    kept_store(&k, KEY, DATA, BYTES);
+    kept_expect(&k, "beside one that was begun", KEY, DATA, BYTES);
+    char *now = scratch_read(begun, &bytes);
+    ck_assert(now != NULL && bytes == sizeof text && strcmp(now, text) == 0);
+    free(now);
+}
+END_TEST
+
 /* ---- Folders ------------------------------------------------------------- */
 
 static void link_folder(const char *path)
@@ -385,6 +404,7 @@ int main(void)
     tcase_add_loop_test(
         t, only_a_file_of_this_user_is_read, 0, (int)COUNT(FILES));
     tcase_add_test(t, no_link_is_written_through);
+    tcase_add_test(t, temporary_files_of_others_are_left_alone);
     tcase_add_loop_test(
         t, only_a_folder_of_this_user_is_used, 0, (int)COUNT(FOLDERS));
     tcase_add_loop_test(
