@@ -14,11 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static void read_text(char *to, size_t capacity, const char *name)
+/* "" if it is unset. */
+static const char *value_of(const char *name)
 {
     const char *value = secure_getenv(name);
+    return value ? value : "";
+}
+
+static void read_text(char *to, size_t capacity, const char *name)
+{
+    const char *value = value_of(name);
     to[0] = '\0';
-    if (value && strlen(value) < capacity)
+    if (strlen(value) < capacity)
         strcpy(to, value);
 }
 
@@ -45,9 +52,9 @@ static uint64_t tuning_value(const char *list, const char *key)
 
 static uint64_t cache_limit(void)
 {
-    const char *digits = secure_getenv("CLATTN_CACHE_LIMIT");
+    const char *digits = value_of("CLATTN_CACHE_LIMIT");
     char *end = NULL;
-    if (!digits || *digits < '0' || *digits > '9')
+    if (*digits < '0' || *digits > '9')
         return (uint64_t)CACHE_MIB << 20;
     const uint64_t mib = strtoull(digits, &end, 10);
     return (*end == '\0' && mib <= UINT64_MAX >> 20 ? mib : CACHE_MIB) << 20;
@@ -55,14 +62,14 @@ static uint64_t cache_limit(void)
 
 static void cache_directory(char *to, size_t capacity)
 {
-    const char *base = secure_getenv("XDG_CACHE_HOME");
+    const char *base = value_of("XDG_CACHE_HOME");
     const char *rest = "/clattn";
-    if (!base || *base == '\0') {
-        base = secure_getenv("HOME");
+    if (*base == '\0') {
+        base = value_of("HOME");
         rest = "/.cache/clattn";
     }
     const int length =
-        base && *base == '/' ? snprintf(to, capacity, "%s%s", base, rest) : -1;
+        *base == '/' ? snprintf(to, capacity, "%s%s", base, rest) : -1;
     if (length < 0 || (size_t)length >= capacity)
         to[0] = '\0';
 }

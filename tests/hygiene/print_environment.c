@@ -17,8 +17,9 @@ int main(void)
 {
     environment env;
     environment_read(&env);
-    printf("%s %s %s %s %d %d %s\n", shown(env.device), shown(env.kernel),
+    printf("%s %s %s %s %d %d %s %s %d\n", shown(env.device), shown(env.kernel),
         shown(env.disable), shown(env.kernel_dir), env.verbose,
-        (int)env.launch_work, shown(environment_value("NO_COLOR")));
+        (int)env.launch_work, shown(environment_value("NO_COLOR")),
+        shown(env.cache_dir), (int)(env.cache_limit >> 20));
     return 0;
 }
