@@ -209,6 +209,26 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
     return fake_answer_text("", room, to, needed);
 }
 
+/* No program has a binary, and no binary is one. */
+cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t room,
+    void *to, size_t *needed)
+{
+    (void)what, (void)room, (void)to, (void)needed;
+    return is(program, PROGRAM) ? CL_INVALID_VALUE : CL_INVALID_PROGRAM;
+}
+
+cl_program clCreateProgramWithBinary(cl_context context, cl_uint count,
+    const cl_device_id *devices, const size_t *lengths,
+    const unsigned char **binaries, cl_int *status, cl_int *code)
+{
+    (void)context, (void)count, (void)devices, (void)lengths, (void)binaries;
+    if (status)
+        *status = CL_INVALID_BINARY;
+    if (code)
+        *code = CL_INVALID_BINARY;
+    return NULL;
+}
+
 cl_int clReleaseProgram(cl_program program)
 {
     return let_go(program, PROGRAM, CL_INVALID_PROGRAM);
