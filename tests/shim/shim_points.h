@@ -42,20 +42,23 @@
     X(clReleaseEvent)              \
     X(clFinish)
 
-/* `write` and `close` are those of a stream that is opened for writing, and of
-   standard output where the environment steers: stdio's own calls cannot be
-   seen from outside. */
+/* `write` is the program's own, and that of a stream that is opened for writing,
+   or of standard output where the environment steers: stdio's own calls cannot
+   be seen from outside.  `close` is such a stream's alone. */
 #define SHIM_SYSTEM(X) \
     X(malloc)          \
     X(calloc)          \
     X(realloc)         \
     X(strdup)          \
     X(open)            \
+    X(openat)          \
+    X(mkdir)           \
     X(fopen)           \
     X(fdopen)          \
     X(write)           \
     X(close)           \
-    X(rename)
+    X(rename)          \
+    X(renameat)
 
 #define SHIM_POINT(name) SHIM_##name,
 enum shim_point {

@@ -89,6 +89,31 @@ int open(const char *path, int flags, ...)
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
+int openat(int folder, const char *path, int flags, ...)
+{
+    int (*next)(int folder, const char *path, int flags, ...);
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (FAILS(openat))
+        return -1;
+    shim_next(&next, "openat");
+    return next(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...)
+    __attribute__((alias("openat")));
+
+int mkdir(const char *path, mode_t mode)
+{
+    int (*next)(const char *path, mode_t mode);
+    if (FAILS(mkdir))
+        return -1;
+    shim_next(&next, "mkdir");
+    return next(path, mode);
+}
+
 FILE *fopen(const char *path, const char *mode)
 {
     FILE *(*next)(const char *path, const char *mode);
@@ -110,6 +135,27 @@ int rename(const char *from, const char *to)
     return next(from, to);
 }
 
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    int (*next)(int, const char *, int, const char *);
+    if (FAILS(renameat))
+        return -1;
+    shim_next(&next, "renameat");
+    return next(from_folder, from, to_folder, to);
+}
+
+static ssize_t really_write(int fd, const void *bytes, size_t count)
+{
+    ssize_t (*next)(int fd, const void *bytes, size_t count);
+    shim_next(&next, "write");
+    return next(fd, bytes, count);
+}
+
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+    return FAILS(write) ? -1 : really_write(fd, bytes, count);
+}
+
 /* ---- Streams that are written ---------------------------------------------------- */
 
 static ssize_t write_some(void *cookie, const char *bytes, size_t count)
@@ -117,7 +163,7 @@ static ssize_t write_some(void *cookie, const char *bytes, size_t count)
     const int fd = (int)(intptr_t)cookie;
     ssize_t written = 0;
     if (!shim_fails(SHIM_write))
-        written = write(fd, bytes, count);
+        written = really_write(fd, bytes, count);
     return written > 0 ? written : 0; /* what a cookie says of an error */
 }
 
