@@ -170,7 +170,7 @@ static size_t launches_of(const clattn_plan *plan)
 }
 
 /* Buffers of exactly the bytes that the plan's operands span, put into args in
-   their order, which is the operands'.  Inputs share one: they may. */
+   their order, which is the operands'. */
 typedef struct buffers {
     cl_mem mem[MAX_OPERANDS];
     size_t count;
@@ -180,7 +180,7 @@ typedef struct buffers {
 static void give(buffers *b, const clattn_plan *plan, void *args, size_t first,
     const operand *list, size_t count)
 {
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count && b->code == CL_SUCCESS; ++i) {
         const size_t bytes = operand_span(&list[i]) * list[i].element;
         clattn_output at = {0};
         if (list[i].wanted && bytes > 0) {
