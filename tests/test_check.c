@@ -274,6 +274,7 @@ int main(void)
         columns_line_up_as_text_and_cells_cannot_break_a_markdown_table);
     suite_add_tcase(suite, reports);
     TCase *cases = tcase_create("cases");
+    tcase_set_timeout(cases, 300); /* the reference, watched by sanitizers */
     tcase_add_test(cases, a_line_brings_back_the_problem_and_its_row);
     tcase_add_test(cases, every_row_has_its_turn_once_in_a_round_of_its_family);
     tcase_add_loop_test(cases,
