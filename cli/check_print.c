@@ -217,6 +217,7 @@ static bool print_speed(sheet *s, const check_report *report)
 
 static void print_failures(sheet *s, const check_report *report)
 {
+    char text[SHEET_CELL];
     const size_t told =
         report->failed < CHECK_FAILURES ? report->failed : CHECK_FAILURES;
     if (!report->failed)
@@ -224,7 +225,9 @@ static void print_failures(sheet *s, const check_report *report)
     sheet_part(s, "What is wrong");
     for (size_t i = 0; i < told; i++)
         sheet_item(s, report->failure[i]);
-    sheet_say(s, told < report->failed ? "and more of it" : "");
+    snprintf(
+        text, sizeof text, "%zu more are not told.", report->failed - told);
+    sheet_say(s, told < report->failed ? text : "");
 }
 
 bool check_print(
