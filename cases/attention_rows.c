@@ -35,13 +35,18 @@ static size_t family_length(const char *row)
     return strcspn(row, "0123456789");
 }
 
-bool attention_row_has_turn(const char *row, size_t configuration)
+bool attention_row_is_like(const char *row, const char *other)
 {
     const size_t length = family_length(row);
+    return family_length(other) == length && strncmp(row, other, length) == 0;
+}
+
+bool attention_row_has_turn(const char *row, size_t configuration)
+{
     size_t members = 0, turn = 0;
     const char *name = NULL;
     for (size_t n = 0; (name = attention_row_name(n)) != NULL; ++n)
-        if (family_length(name) == length && strncmp(name, row, length) == 0) {
+        if (attention_row_is_like(name, row)) {
             if (strcmp(name, row) == 0)
                 turn = members;
             ++members;

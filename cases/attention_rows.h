@@ -16,8 +16,9 @@ const char *attention_row_name(size_t index);
 bool attention_row_is(const char *row);
 
 /* Rows of one family, as tiled16 and tiled8, share their kernels' text and
-   differ in the tile, so that one of them a configuration is enough: whether it
-   is this row's turn. */
+   differ in the tile, so that one of them is enough for a configuration. */
+bool attention_row_is_like(const char *row, const char *other);
+/* Whether it is this row's turn in its family. */
 bool attention_row_has_turn(const char *row, size_t configuration);
 
 #endif

@@ -90,7 +90,7 @@ void check_builds(const check_run *run)
     for (size_t row = 1; row < rows; row++)
         for (size_t i = 0; i < sizeof DTYPES / sizeof DTYPES[0]; i++) {
             progress_tell(run->shown, row - 1, rows - 1, "rows are built");
-            if (!check_wants_row(run->extent, row, (enum check_storage)i))
+            if (!check_wants_row(run->report, row, (enum check_storage)i))
                 continue;
             if (attention_row_is(check_row_name(row)))
                 build_row(run, check_row_name(row), BENCH_ATTENTION, i);

@@ -62,8 +62,9 @@ static void print_kernels(sheet *s, const check_build *b)
 static bool print_builds(sheet *s, const check_report *report)
 {
     sheet_part(s, "Kernel rows, built");
-    sheet_begin(
-        s, "row|operation|storage|kernels|build ms|first ms|private bytes|");
+    sheet_begin(s,
+        "row|operation|storage|kernels|build ms|first ms|private bytes|"
+        "refused");
     for (size_t i = 0; i < report->n_builds; i++) {
         const check_build *b = &report->build[i];
         sheet_row(s);
@@ -71,8 +72,8 @@ static bool print_builds(sheet *s, const check_report *report)
         sheet_cell(s, 1, "%s", b->operation);
         sheet_cell(s, 2, "%s", b->storage);
         if (b->refused[0])
-            sheet_cell(
-                s, 3, "%s: %s", b->failed ? "FAILED" : "refused", b->refused);
+            sheet_cell(s, 7, "%s%s", b->failed ? "FAILED: " : "",
+                check_reason(b->refused));
         else
             print_kernels(s, b);
     }

@@ -3,7 +3,6 @@
  * check_repeats.c - shapes that are prone to races, again and again: all runs
  * must leave the same bits, on both kinds of queue.
  */
-#include "attention_rows.h"
 #include "check_report.h"
 #include "session.h"
 #include "subject.h"
@@ -41,8 +40,7 @@ bool check_repeats(const check_run *run, failure *f)
         done =
             library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
         for (size_t row = 1; done && row < check_row_count(); row++)
-            if (attention_row_is(check_row_name(row)) &&
-                check_wants_row(run->extent, row, CHECK_F32))
+            if (check_is_built(run->report, row))
                 repeat_on(run, &s, &c, row);
         subject_destroy(&s);
     }

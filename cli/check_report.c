@@ -36,12 +36,38 @@ size_t check_row_count(void)
     return count;
 }
 
-bool check_wants_row(
-    const check_extent *extent, size_t row, enum check_storage storage)
+/* Whether one like it, before it, was built. */
+static bool one_like_it_is_built(
+    const check_report *report, const char *row, const char *storage)
 {
-    return storage < extent->all_builds ||
-           (storage < extent->storages &&
-               attention_row_has_turn(check_row_name(row), 0));
+    for (size_t i = 0; i < report->n_builds; i++) {
+        const check_build *b = &report->build[i];
+        if (!b->refused[0] && strcmp(b->storage, storage) == 0 &&
+            attention_row_is_like(b->row, row))
+            return true;
+    }
+    return false;
+}
+
+bool check_wants_row(
+    const check_report *report, size_t row, enum check_storage storage)
+{
+    return storage < report->extent->all_builds ||
+           (storage < report->extent->storages &&
+               !one_like_it_is_built(
+                   report, check_row_name(row), check_storage_name(storage)));
+}
+
+bool check_is_built(const check_report *report, size_t row)
+{
+    for (size_t i = 0; i < report->n_builds; i++) {
+        const check_build *b = &report->build[i];
+        if (!b->refused[0] && strcmp(b->row, check_row_name(row)) == 0 &&
+            strcmp(b->operation, "attention") == 0 &&
+            strcmp(b->storage, check_storage_name(CHECK_F32)) == 0)
+            return true;
+    }
+    return false;
 }
 
 void check_fail(check_report *report, const char *format, ...)
@@ -55,11 +81,16 @@ void check_fail(check_report *report, const char *format, ...)
     va_end(arguments);
 }
 
-void check_refuse(check_report *report, size_t row, const char *why)
+const char *check_reason(const char *why)
 {
     static const char COMMON[] = "no kernel can run: ";
     const char *common = strstr(why, COMMON);
-    const char *reason = common ? common + strlen(COMMON) : why;
+    return common ? common + strlen(COMMON) : why;
+}
+
+void check_refuse(check_report *report, size_t row, const char *why)
+{
+    const char *reason = check_reason(why);
     check_refusal *r = report->refusal;
     for (size_t i = 0; i < report->n_refusals; i++, r++)
         if (r->row == row &&

@@ -42,7 +42,8 @@ enum check_rows {
 typedef struct check_extent {
     const char *name;
     size_t all_builds;     /* all rows are built in so many storages ... */
-    size_t storages;       /* ... and the first of each family in so many */
+    size_t storages;       /* ... and in so many the first of each family
+                              that the device takes */
     enum check_rows rows;  /* of tables and draws */
     size_t stride;         /* of each table every n-th case */
     size_t configurations; /* of draws, each with its own programs */
@@ -132,9 +133,14 @@ const char *check_table_name(enum check_table table);
 const char *check_row_name(size_t row);
 size_t check_row_count(void); /* with the choice */
 
-/* Whether this extent builds a row in a storage. */
+/* Whether this extent builds a row in a storage, beside what is built. */
 bool check_wants_row(
-    const check_extent *extent, size_t row, enum check_storage storage);
+    const check_report *report, size_t row, enum check_storage storage);
+/* Whether a row was built, in f32 and for attention. */
+bool check_is_built(const check_report *report, size_t row);
+
+/* What a refusal says, without what all say. */
+const char *check_reason(const char *why);
 
 /* One thing is wrong: a sentence that is enough to look at it again. */
 void check_fail(check_report *report, const char *format, ...) FAILURE_FORMAT;
