@@ -58,6 +58,8 @@ static void open_on(const char *folder)
 {
     char path[SCRATCH_PATH];
     setenv("XDG_CACHE_HOME", scratch_path(path, folder), 1);
+    setenv("CLATTN_CACHE", "1", 1);
+    unsetenv("CLATTN_CACHE_LIMIT");
     opencl_open();
 }
 
