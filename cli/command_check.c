@@ -3,6 +3,7 @@
  * command_check.c - `clattn check`: whether this library computes right on this
  * machine's device, driver and compiler.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -204,13 +205,21 @@ static bool make_report(
            fail(f, "%s", verdict);
 }
 
+/* What the library kept of an earlier run says nothing of the compiler. */
+static bool switch_cache_off(failure *f)
+{
+    return setenv("CLATTN_CACHE", "0", 1) == 0 ||
+           fail(f, "no memory for the environment");
+}
+
 static bool perform(const request *r, session *s, failure *f)
 {
     device_queues at = {.ctx = NULL};
     clattn_error error;
     check_report *report = calloc(1, sizeof *report);
     bool done = report != NULL || fail(f, "no memory for a report");
-    done = done && can_begin(r, f) && session_open(s, r->device, f) &&
+    done = done && can_begin(r, f) && switch_cache_off(f) &&
+           session_open(s, r->device, f) &&
            library_ok(device_queues_open(&at, s->ctx, &error), &error, f);
     if (done)
         done = r->has_draw ? check_given(&at, &r->draw, r->row, f)

@@ -272,11 +272,30 @@ START_TEST(a_kernel_that_does_not_compile_is_found)
 }
 END_TEST
 
+/* What is kept on disk would be tried in place of the compiler. */
+START_TEST(the_program_cache_is_neither_read_nor_written)
+{
+    char folder[SCRATCH_PATH], variable[SCRATCH_PATH + 20];
+    const char *const environment[] = {"CLATTN_CACHE=1", variable, NULL};
+    snprintf(variable, sizeof variable, "XDG_CACHE_HOME=%s",
+        scratch_path(folder, "cache"));
+    run_check(
+        (const char *const[]){"--draw",
+            "B=1 Hq=1 Hkv=1 Lq=3 Lk=5 D=8 Dv=8 seed=7 kernel=tiled1", NULL},
+        environment);
+    ck_assert_msg(got.code == EXIT_DONE && strstr(got.out, " right\n") != NULL,
+        "%d: %s%s", got.code, got.out, got.err);
+    snprintf(variable, sizeof variable, "%s/clattn", folder);
+    ck_assert_msg(access(variable, F_OK) != 0, "%s is there", variable);
+}
+END_TEST
+
 static void make_files(void)
 {
     char path[SCRATCH_PATH];
     scratch_begin();
     mkdir(scratch_path(path, "empty"), 0700);
+    mkdir(scratch_path(path, "cache"), 0700);
     mkdir(scratch_path(path, "onnx"), 0700);
     ck_assert_int_eq(symlink(CLATTN_SOURCE_DIR "/tests/data/onnx/3d",
                          scratch_path(path, "onnx/3d")),
@@ -297,6 +316,7 @@ int main(void)
     tcase_add_test(run, a_right_device_has_a_report_in_both_forms_and_code_0);
     tcase_add_test(run, a_wrong_kernel_is_found_and_its_line_brings_it_back);
     tcase_add_test(run, a_kernel_that_does_not_compile_is_found);
+    tcase_add_test(run, the_program_cache_is_neither_read_nor_written);
     suite_add_tcase(suite, run);
     /* No forks: nothing here rests on the time that a busy machine takes. */
     return suite_main(suite, 1);
