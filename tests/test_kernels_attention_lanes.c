@@ -56,6 +56,10 @@ static const fused_case CASES[] = {
         .rules = {.band = 1, .mask = CLATTN_BOOL}, 0, FAR, FAR,
         .mask_shared = {true, false, false, true},
         .dtype = {CLATTN_BF16, 0, CLATTN_BF16, CLATTN_F16}, .grouped = true},
+    {"softcap and nothing else", 1, 2, 1, 21, 37, 5, 7,
+        .rules = {.softcap = 1, .lse = 1}, .softcap = 4},
+    {"ALiBi and nothing else", 1, 2, 1, 21, 37, 5, 7,
+        .rules = {.alibi = 1, .lse = 1}},
 };
 
 static void check_case(size_t n, size_t shape, bool exact_ends)
