@@ -47,10 +47,10 @@ static inline void fetch_ahead(__global const out_element *out,
     __global const q_element *q, const attention_params *p, int first)
 {
     const int next = BAND ? first - GROUP_ROWS : first + GROUP_ROWS;
-    for (int i = 0; i < GROUP_ROWS; ++i) {
-        fetch_to_write(out + (first + i) * p->out.row, DV * (int)sizeof *out);
-        fetch_later(q + (next + i) * p->q.row, D * (int)sizeof *q);
-    }
+    fetch_to_write(out + first * p->out.row, p->out.row * (long)sizeof *out,
+        GROUP_ROWS, DV * (int)sizeof *out);
+    fetch_later(q + next * p->q.row, p->q.row * (long)sizeof *q, GROUP_ROWS,
+        D * (int)sizeof *q);
 }
 
 __kernel __attribute__((reqd_work_group_size(LS, 1, 1)))

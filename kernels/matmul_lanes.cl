@@ -220,7 +220,7 @@ void matmul_lanes(__global c_element *c, __global const a_element *restrict a,
 #endif
             for (int m = 0; m < rows; m += MR) {
 #if PACKED
-                fetch(next + share * m,
+                fetch(next + share * m, 0, 1,
                     share * min(MR, rows - m) * (int)sizeof *next);
 #endif
                 tile(c_block + AT_C(m, n), a_part + m * a_row, a_row,

@@ -42,15 +42,6 @@ static inline void fill_weights(__global ELEMENT(WT) *weights, long row_stride,
             STORE(WT, value, weights + row * row_stride + key);
 }
 
-/* n places each of rows i to i_end, which will be written. */
-static inline void fetch_places(
-    __global ELEMENT(WT) *weights, long row_stride, int i, int i_end, int n)
-{
-    for (int row = i; row < i_end; ++row)
-        fetch_to_write(
-            weights + row * row_stride, n * (int)sizeof *weights);
-}
-
 /* Between scratch and the memory that keeps a row block's scores. */
 static inline void keep_block(__global float *kept, const V *s_t, int n)
 {
@@ -152,7 +143,9 @@ void weights_lanes(__global out_element *out, __global float *lse,
         const long key_row = p.k.row;
 #endif
         if (STAGE == STAGE_FINAL)
-            fetch_places(weights + j, p.weights.row, own, rows_end, n);
+            fetch_to_write(weights + own * p.weights.row + j,
+                p.weights.row * (long)sizeof *weights, rows_end - own,
+                n * (int)sizeof *weights);
         V most[NV];
         for (int w = 0; w < NV; ++w)
             most[w] = (V)(-INFINITY);
@@ -192,7 +185,9 @@ void weights_lanes(__global out_element *out, __global float *lse,
         const int guarded = 0;
 #endif
         if (STAGE == STAGE_WEIGHTS)
-            fetch_places(weights + j, p.weights.row, own, rows_end, n);
+            fetch_to_write(weights + own * p.weights.row + j,
+                p.weights.row * (long)sizeof *weights, rows_end - own,
+                n * (int)sizeof *weights);
         take_block(s_t, scores + (long)j * OWN_ROWS, n);
         final_block(s_t, top, factor, kept_unit, n, guarded);
 #if DROPOUT
