@@ -9,29 +9,17 @@
 #include <string.h>
 
 #include "error.h"
+#include "operation.h"
 
 enum {
     WORKSPACE_OFFSET = 64, /* the least alignment that is promised to work */
     WORKSPACE_GUARD = 256
 };
 
-/* How an operation is called, whatever it is. */
-typedef struct operation {
-    clattn_status (*host)(
-        clattn_context *ctx, const void *trial, clattn_error *error);
-    clattn_status (*plan)(clattn_plan **plan, clattn_context *ctx,
-        const void *trial, clattn_error *error);
-    clattn_status (*enqueue)(const clattn_plan *plan, cl_command_queue queue,
-        const void *trial, const cl_mem *buffers, clattn_output workspace,
-        const cl_event *wait, cl_event *event, clattn_error *error);
-} operation;
-
 /* One call on its way. */
 typedef struct running {
     const operation *op;
     const device_queues *at;
-    const void *trial;
-    arena *memory;
     char *broken;
     cl_mem buffer[ARENA_TENSORS];
     clattn_plan *plan;
@@ -43,88 +31,6 @@ const char *run_way_name(enum run_way way)
     static const char *const names[RUN_WAYS] = {"host", "enqueue",
         "enqueue with its own workspace", "enqueue out of order"};
     return names[way];
-}
-
-/* ---- Attention, linear and layer as operations -------------------------- */
-
-static clattn_status attention_host(
-    clattn_context *ctx, const void *of, clattn_error *error)
-{
-    const attention_trial *trial = of;
-    const clattn_attention_args args = attention_trial_args(trial, NULL);
-    return clattn_attention_host(ctx, &trial->problem, &args, error);
-}
-
-static clattn_status attention_plan(clattn_plan **plan, clattn_context *ctx,
-    const void *of, clattn_error *error)
-{
-    const attention_trial *trial = of;
-    return clattn_attention_plan(plan, ctx, &trial->problem, error);
-}
-
-static clattn_status attention_enqueue(const clattn_plan *plan,
-    cl_command_queue queue, const void *of, const cl_mem *buffers,
-    clattn_output workspace, const cl_event *wait, cl_event *event,
-    clattn_error *error)
-{
-    clattn_attention_args args = attention_trial_args(of, buffers);
-    args.workspace = workspace;
-    return clattn_attention_enqueue(
-        plan, queue, &args, wait != NULL, wait, event, error);
-}
-
-static clattn_status linear_host(
-    clattn_context *ctx, const void *of, clattn_error *error)
-{
-    const linear_trial *trial = of;
-    const clattn_linear_args args = linear_trial_args(trial, NULL);
-    return clattn_linear_host(ctx, &trial->problem, &args, error);
-}
-
-static clattn_status linear_plan(clattn_plan **plan, clattn_context *ctx,
-    const void *of, clattn_error *error)
-{
-    const linear_trial *trial = of;
-    return clattn_linear_plan(plan, ctx, &trial->problem, error);
-}
-
-static clattn_status linear_enqueue(const clattn_plan *plan,
-    cl_command_queue queue, const void *of, const cl_mem *buffers,
-    clattn_output workspace, const cl_event *wait, cl_event *event,
-    clattn_error *error)
-{
-    clattn_linear_args args = linear_trial_args(of, buffers);
-    args.workspace = workspace;
-    return clattn_linear_enqueue(
-        plan, queue, &args, wait != NULL, wait, event, error);
-}
-
-static clattn_status layer_host(
-    clattn_context *ctx, const void *of, clattn_error *error)
-{
-    const layer_trial *trial = of;
-    clattn_attention_args inner;
-    const clattn_layer_args args = layer_trial_args(trial, &inner, NULL);
-    return clattn_layer_host(ctx, &trial->problem, &args, error);
-}
-
-static clattn_status layer_plan(clattn_plan **plan, clattn_context *ctx,
-    const void *of, clattn_error *error)
-{
-    const layer_trial *trial = of;
-    return clattn_layer_plan(plan, ctx, &trial->problem, error);
-}
-
-static clattn_status layer_enqueue(const clattn_plan *plan,
-    cl_command_queue queue, const void *of, const cl_mem *buffers,
-    clattn_output workspace, const cl_event *wait, cl_event *event,
-    clattn_error *error)
-{
-    clattn_attention_args inner;
-    clattn_layer_args args = layer_trial_args(of, &inner, buffers);
-    args.workspace = workspace;
-    return clattn_layer_enqueue(
-        plan, queue, &args, wait != NULL, wait, event, error);
 }
 
 /* ---- Buffers ------------------------------------------------------------ */
@@ -157,7 +63,7 @@ static clattn_status read_buffer(const device_queues *at, cl_mem buffer,
 /* What the memories hold, or the pattern of what is yet to come. */
 static clattn_status create_buffers(running *r, bool blank, clattn_error *error)
 {
-    const arena *a = r->memory;
+    const arena *a = r->op->memory;
     clattn_status status = CLATTN_OK;
     for (size_t m = 0; m < a->memories && status == CLATTN_OK; ++m) {
         if (blank)
@@ -172,7 +78,7 @@ static clattn_status create_buffers(running *r, bool blank, clattn_error *error)
 static clattn_status collect_buffers(
     running *r, clattn_status status, clattn_error *error)
 {
-    const arena *a = r->memory;
+    const arena *a = r->op->memory;
     for (size_t m = 0; m < a->memories; ++m) {
         clattn_error why;
         const clattn_status read = read_buffer(
@@ -185,7 +91,7 @@ static clattn_status collect_buffers(
 
 static void release_buffers(running *r)
 {
-    for (size_t m = 0; m < r->memory->memories; ++m)
+    for (size_t m = 0; m < r->op->memory->memories; ++m)
         if (r->buffer[m])
             clReleaseMemObject(r->buffer[m]);
 }
@@ -240,7 +146,7 @@ static clattn_status enqueue_in_order(
     cl_event event = NULL;
     if (own_workspace)
         TRY(make_workspace(r, &workspace, error));
-    r->said = r->op->enqueue(r->plan, r->at->in_order, r->trial, r->buffer,
+    r->said = r->op->enqueue(r->plan, r->at->in_order, r->op->trial, r->buffer,
         workspace, NULL, &event, error);
     TRY(r->said);
     TRY(device_queues_finish(event, error));
@@ -257,7 +163,7 @@ cleanup:
 static cl_int write_behind(const running *r, cl_event gate, cl_event *ready)
 {
     const cl_command_queue queue = r->at->out_of_order;
-    const arena *a = r->memory;
+    const arena *a = r->op->memory;
     cl_event written[ARENA_TENSORS] = {NULL};
     cl_int code = CL_SUCCESS;
     for (size_t m = 0; m < a->memories && code == CL_SUCCESS; ++m)
@@ -286,8 +192,8 @@ static clattn_status enqueue_out_of_order(running *r, clattn_error *error)
     status = error_check_cl(
         error, write_behind(r, gate, &ready), "clEnqueueWriteBuffer");
     if (status == CLATTN_OK)
-        status = r->said = r->op->enqueue(r->plan, queue, r->trial, r->buffer,
-            (clattn_output){.mem = NULL}, &ready, &event, error);
+        status = r->said = r->op->enqueue(r->plan, queue, r->op->trial,
+            r->buffer, (clattn_output){.mem = NULL}, &ready, &event, error);
     code = clSetUserEventStatus(gate, CL_COMPLETE);
     clFlush(queue);
     if (status == CLATTN_OK)
@@ -305,7 +211,7 @@ static clattn_status enqueue(running *r, enum run_way way, clattn_error *error)
 {
     const bool later = way == RUN_OUT_OF_ORDER;
     clattn_status status = r->said =
-        r->op->plan(&r->plan, r->at->ctx, r->trial, error);
+        r->op->plan(&r->plan, r->at->ctx, r->op->trial, error);
     if ((r->plan != NULL) != (status == CLATTN_OK))
         snprintf(r->broken, ARENA_TEXT,
             "there is %s plan, but the status says \"%s\"",
@@ -326,24 +232,26 @@ cleanup:
 /* A call that is refused has touched nothing. */
 static void check_untouched(const running *r)
 {
-    const arena *a = r->memory;
+    const arena *a = r->op->memory;
     for (size_t m = 0; m < a->memories; ++m)
         if (memcmp(a->memory[m].data, a->memory[m].before, bytes_of(a, m)) != 0)
             snprintf(r->broken, ARENA_TEXT,
                 "a call that failed wrote to memory %zu", m);
 }
 
-static clattn_status run(running *r, enum run_way way, clattn_error *error)
+static clattn_status run(const device_queues *at, const operation *op,
+    enum run_way way, char broken[ARENA_TEXT], clattn_error *error)
 {
-    r->broken[0] = '\0';
-    arena_restore(r->memory);
+    running r = {.op = op, .at = at, .broken = broken};
+    broken[0] = '\0';
+    arena_restore(op->memory);
     clattn_status status = CLATTN_OK;
     if (way == RUN_HOST)
-        status = r->said = r->op->host(r->at->ctx, r->trial, error);
+        status = r.said = op->host(at->ctx, op->trial, error);
     else
-        status = enqueue(r, way, error);
-    if (r->said != CLATTN_OK && r->said != CLATTN_DEVICE_ERROR)
-        check_untouched(r);
+        status = enqueue(&r, way, error);
+    if (r.said != CLATTN_OK && r.said != CLATTN_DEVICE_ERROR)
+        check_untouched(&r);
     return status;
 }
 
@@ -351,38 +259,22 @@ clattn_status trial_run_attention(const device_queues *at,
     attention_trial *trial, enum run_way way, char broken[ARENA_TEXT],
     clattn_error *error)
 {
-    static const operation OP = {
-        attention_host, attention_plan, attention_enqueue};
-    running r = {.op = &OP,
-        .at = at,
-        .trial = trial,
-        .memory = &trial->memory,
-        .broken = broken};
+    const operation op = operation_attention(trial);
     /* Half of the ways hand lengths over as host arrays. */
     trial->host_arrays = way == RUN_WORKSPACE;
-    return run(&r, way, error);
+    return run(at, &op, way, broken, error);
 }
 
 clattn_status trial_run_linear(const device_queues *at, linear_trial *trial,
     enum run_way way, char broken[ARENA_TEXT], clattn_error *error)
 {
-    static const operation OP = {linear_host, linear_plan, linear_enqueue};
-    running r = {.op = &OP,
-        .at = at,
-        .trial = trial,
-        .memory = &trial->memory,
-        .broken = broken};
-    return run(&r, way, error);
+    const operation op = operation_linear(trial);
+    return run(at, &op, way, broken, error);
 }
 
 clattn_status trial_run_layer(const device_queues *at, layer_trial *trial,
     enum run_way way, char broken[ARENA_TEXT], clattn_error *error)
 {
-    static const operation OP = {layer_host, layer_plan, layer_enqueue};
-    running r = {.op = &OP,
-        .at = at,
-        .trial = trial,
-        .memory = &trial->memory,
-        .broken = broken};
-    return run(&r, way, error);
+    const operation op = operation_layer(trial);
+    return run(at, &op, way, broken, error);
 }

@@ -110,7 +110,7 @@ static clattn_plan *plan;
 
 static clattn_status make_plan(clattn_error *error)
 {
-    return planned.plan(&plan, planned.trial, error);
+    return planned.plan(&plan, opencl_get()->ctx, planned.trial, error);
 }
 
 static void destroy_plan(void)

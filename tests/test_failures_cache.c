@@ -41,8 +41,9 @@ static void check_kernels(clattn_status status, const char *when)
     const operation called = operation_attention(&trial);
     if (status != CLATTN_OK)
         return;
-    ck_assert_msg(called.host(called.trial, &error) == CLATTN_OK, "%s: %s",
-        when, error.message);
+    ck_assert_msg(
+        called.host(opencl_get()->ctx, called.trial, &error) == CLATTN_OK,
+        "%s: %s", when, error.message);
     ck_assert_msg(attention_meets(&wanted, &trial, why), "%s: %s", when, why);
     arena_restore(&trial.memory);
 }

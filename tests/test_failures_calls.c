@@ -69,7 +69,7 @@ static void check_buffers(clattn_status status, const char *when)
 
 static clattn_status call_host(clattn_error *error)
 {
-    return called.host(called.trial, error);
+    return called.host(opencl_get()->ctx, called.trial, error);
 }
 
 static void nothing(void)
@@ -78,8 +78,8 @@ static void nothing(void)
 
 static clattn_status call_enqueue(clattn_error *error)
 {
-    return called.enqueue(
-        plan, opencl_get()->in_order, called.trial, buffers, &event, error);
+    return called.enqueue(plan, opencl_get()->in_order, called.trial, buffers,
+        (clattn_output){0}, NULL, &event, error);
 }
 
 static void release_event(void)
@@ -114,8 +114,9 @@ static void take_enqueue(const char *about)
         .act = call_enqueue,
         .check = check_buffers,
         .undo = release_event};
-    ck_assert_msg(called.plan(&plan, called.trial, &error) == CLATTN_OK, "%s",
-        error.message);
+    ck_assert_msg(called.plan(&plan, opencl_get()->ctx, called.trial, &error) ==
+                      CLATTN_OK,
+        "%s", error.message);
     for (size_t m = 0; m < a->memories; ++m)
         buffers[m] = opencl_buffer(
             a->memory[m].data, a->memory[m].count * sizeof(float));
@@ -133,8 +134,9 @@ static void take_both(const char *about)
     clattn_error error;
     opencl_open();
     arena_remember(called.memory);
-    ck_assert_msg(called.host(called.trial, &error) == CLATTN_OK, "%s: %s",
-        about, error.message);
+    ck_assert_msg(
+        called.host(opencl_get()->ctx, called.trial, &error) == CLATTN_OK,
+        "%s: %s", about, error.message);
     arena_restore(called.memory);
     take_host(about);
     take_enqueue(about);
