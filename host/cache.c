@@ -151,33 +151,37 @@ static bool is_stale(const folder_file *file, int64_t now)
                file->changed_s - now > STALE_SECONDS);
 }
 
-/* Removes the stale and counts what remains; files that are none of ours are
-   neither removed nor counted. */
-static uint64_t sweep(const folder *f, const folder_file *files, size_t count)
+/* Removes the stale and counts what remains beside the file `replaced`; files
+   that are none of ours are neither removed nor counted. */
+static uint64_t sweep(const folder *f, const folder_file *files, size_t count,
+    const char *replaced)
 {
     const int64_t now = folder_now();
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; ++i) {
         if (is_stale(&files[i], now))
             folder_remove(f, files[i].name);
-        else if (is_entry(files[i].name) || folder_is_temporary(files[i].name))
+        else if (strcmp(files[i].name, replaced) != 0 &&
+                 (is_entry(files[i].name) ||
+                     folder_is_temporary(files[i].name)))
             bytes += files[i].bytes;
     }
     return bytes;
 }
 
-/* Until no more than `room` bytes are taken. */
-static void make_room(const folder *f, uint64_t room)
+/* Until no more than `room` bytes are taken beside the file `replaced`, which a
+   new one is about to take the place of. */
+static void make_room(const folder *f, uint64_t room, const char *replaced)
 {
     folder_file *files = NULL;
     size_t count = 0;
     if (!folder_list(f, &files, &count))
         return;
-    uint64_t taken = sweep(f, files, count);
+    uint64_t taken = sweep(f, files, count, replaced);
     if (taken > room)
         qsort(files, count, sizeof *files, by_last_use);
     for (size_t i = 0; i < count && taken > room; ++i) {
-        if (!is_entry(files[i].name))
+        if (!is_entry(files[i].name) || strcmp(files[i].name, replaced) == 0)
             continue;
         folder_remove(f, files[i].name);
         taken -= files[i].bytes;
@@ -236,7 +240,7 @@ void cache_store(const cache *c, const char *key, const void *data,
         make_note(note, c, "", why);
         return;
     }
-    make_room(&f, c->limit_bytes - whole);
+    make_room(&f, c->limit_bytes - whole, name);
     write_header(header, key, data, bytes);
     const folder_part parts[] = {
         {header, sizeof header}, {key, key_bytes}, {data, bytes}};

@@ -56,7 +56,7 @@ static void expect_kept(const kept *k, const char *about, const char *keys)
 START_TEST(what_was_not_used_for_longest_makes_room)
 {
     kept k;
-    open_four(&k, "oldest");
+    open_four(&k, "limit");
     expect_kept(&k, "as many as the limit allows", "abcd");
     open_four(&k, "oldest");
     kept_store(&k, "e", DATA + 4, EACH);
@@ -72,6 +72,16 @@ START_TEST(use_is_what_counts_not_age)
     kept_expect(&k, "used", "d", DATA + 3, EACH);
     kept_store(&k, "e", DATA + 4, EACH);
     expect_kept(&k, "one more", "bcde");
+}
+END_TEST
+
+/* Two processes that made the same: the second takes nobody's place. */
+START_TEST(what_is_replaced_makes_its_own_room)
+{
+    kept k;
+    open_four(&k, "replaced");
+    kept_store(&k, "a", DATA, EACH);
+    expect_kept(&k, "stored again", "abcd");
 }
 END_TEST
 
@@ -166,6 +176,7 @@ int main(void)
     tcase_set_timeout(t, 0);
     tcase_add_test(t, what_was_not_used_for_longest_makes_room);
     tcase_add_test(t, use_is_what_counts_not_age);
+    tcase_add_test(t, what_is_replaced_makes_its_own_room);
     tcase_add_test(t, as_many_go_as_must);
     tcase_add_test(t, what_can_never_fit_is_not_kept_and_removes_nothing);
     tcase_add_test(t, other_peoples_files_stay);
