@@ -52,13 +52,21 @@ static shape item_shape(const kernel_row *row)
         .VW = 1, .LS = row->items, .NV = 1, .BC = 16, .MS = 8, .MO = 8};
 }
 
-/* Loop passes of a work-item that walks over all keys, rounded up. */
+/* Passes of all loops of a work-item that walks over all keys, rounded up.  As
+   if nothing were unrolled: the compiler whose device counts them leaves loops
+   alone that others unroll. */
 static size_t loop_passes(const clattn_attention *a, const shape *s)
 {
-    const size_t blocks = tiles(a->Lk, s->BC);
-    const size_t scores = tiles(s->BC, s->MS) * (a->D + 2);
-    const size_t sums = (a->Dv / s->MO + a->Dv % s->MO) * (s->BC + 2);
-    return blocks * (scores + sums + 8 * s->BC) + 2 * (a->D + a->Dv);
+    const size_t D = a->D, Dv = a->Dv, vectors = 1 + s->NV;
+    const size_t lines = tiles(D + Dv, 16) + 2; /* of a row of q or k, and v */
+    const size_t score_tile = (2 * s->MS + D * (1 + s->MS)) * vectors;
+    const size_t sum_tile = (2 * s->MO + s->BC * (1 + s->MO)) * vectors;
+    const size_t stage = s->BC * ((D + Dv) / s->LS + lines + 4);
+    const size_t rules = 16 * s->BC * vectors;
+    const size_t block = tiles(s->BC, s->MS) * score_tile +
+                         (Dv / s->MO + Dv % s->MO) * sum_tile + stage + rules;
+    const size_t ends = 4 * (D + Dv) * vectors + 2 * s->LS * s->VW * lines;
+    return tiles(a->Lk, s->BC) * block + ends;
 }
 
 static bool fits(declined_rows *declined, const kernel_row *row,

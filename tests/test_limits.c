@@ -153,11 +153,25 @@ START_TEST(sums_beyond_the_loop_limit_are_right)
 }
 END_TEST
 
+/* Rows that do not split their loops run while these are few. */
+START_TEST(each_row_is_right_or_declines_as_loops_grow)
+{
+    static const size_t KEYS[] = {128, 256, 1000};
+    const attention_case c = {"growing loops",
+        {1, 1, 1, 1, KEYS[(size_t)_i % COUNT(KEYS)], 64, 64},
+        .returns = CLATTN_RETURN_LSE};
+    check_case(&c, attention_row_name((size_t)_i / COUNT(KEYS)));
+}
+END_TEST
+
 static int child_loops(void)
 {
     TCase *t = tcase_create("loops");
     tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
     tcase_add_test(t, sums_beyond_the_loop_limit_are_right);
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(
+        t, each_row_is_right_or_declines_as_loops_grow, 0, 3 * rows_count());
     Suite *suite = suite_create("loops");
     suite_add_tcase(suite, t);
     return suite_main(suite, 1);
@@ -189,7 +203,7 @@ END_TEST
 START_TEST(no_kernel_hangs_where_groups_are_mostly_empty)
 {
     const char *const environment[] = {POCL, NULL};
-    check_child("tiny", environment, 10);
+    check_child("tiny", environment, 120);
 }
 END_TEST
 
