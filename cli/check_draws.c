@@ -10,6 +10,7 @@
 #include "check_report.h"
 #include "check_subject.h"
 #include "session.h"
+#include "ticks.h"
 
 enum {
     PATIENCE = 30, /* seconds for a simpler problem */
@@ -67,8 +68,11 @@ bool check_draws(const check_run *run, failure *f)
 {
     check_subject s;
     const size_t count = run->extent->configurations * run->extent->shapes;
+    const double begin = ticks_ms();
     bool done = true;
     for (size_t n = 0; n < count && done; n++) {
+        if (!check_has_time(run, CHECK_DRAWS, begin))
+            continue;
         const size_t configuration = n / run->extent->shapes;
         const uint64_t base = 1000000007u * run->report->seed;
         attention_case c = attention_case_configure(base + configuration);

@@ -103,8 +103,8 @@ static json_t *score_object(
 {
     const bool known = score->right + score->wrong > 0;
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "table",
-        check_table_name((enum check_table)table), "row", check_row_name(row),
-        "storage", check_storage_name((enum check_storage)storage), "right",
+        check_part_name(table), "row", check_row_name(row), "storage",
+        check_storage_name((enum check_storage)storage), "right",
         number(score->right), "wrong", number(score->wrong), "refused",
         number(score->refused), "error",
         known ? real(score->error) : json_null(), "share",
@@ -149,6 +149,15 @@ static json_t *repeats_of(const check_report *report)
                            number(r->refused), "wrong", number(r->wrong)));
     }
     return array;
+}
+
+static json_t *left_out_of(const check_report *report)
+{
+    member left[CHECK_PARTS];
+    for (size_t part = 0; part < CHECK_PARTS; part++)
+        left[part] =
+            (member){check_part_name(part), number(report->left_out[part])};
+    return object_of(left, CHECK_PARTS);
 }
 
 static json_t *onnx_of(const check_report *report)
@@ -217,9 +226,10 @@ bool check_print_json(FILE *to, const check_report *report, failure *f)
         {"seed", json_integer((json_int_t)report->seed)},
         {"builds", builds_of(report)}, {"scores", scores_of(report)},
         {"refusals", refusals_of(report)}, {"repeats", repeats_of(report)},
-        {"onnx", onnx_of(report)}, {"speed", speed_of(report)},
-        {"failed", number(report->failed)}, {"failures", failures_of(report)},
-        {"right", json_boolean(right)}, {"verdict", json_text(verdict)});
+        {"left_out", left_out_of(report)}, {"onnx", onnx_of(report)},
+        {"speed", speed_of(report)}, {"failed", number(report->failed)},
+        {"failures", failures_of(report)}, {"right", json_boolean(right)},
+        {"verdict", json_text(verdict)});
     if (!o)
         return fail(f, "no memory for the report as JSON");
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

@@ -80,6 +80,16 @@ static bool print_builds(sheet *s, const check_report *report)
     return sheet_end(s);
 }
 
+static void print_left_out(sheet *s, const check_report *report, size_t part)
+{
+    char text[SHEET_CELL];
+    if (!report->left_out[part])
+        return;
+    snprintf(text, sizeof text, "%s: %zu left out, since %.0f s had passed.",
+        check_part_name(part), report->left_out[part], report->extent->seconds);
+    sheet_say(s, text);
+}
+
 /* ---- Scores ------------------------------------------------------------- */
 
 static void print_score(sheet *s, const check_report *report,
@@ -89,7 +99,7 @@ static void print_score(sheet *s, const check_report *report,
     if (score->right + score->wrong + score->refused == 0)
         return;
     sheet_row(s);
-    sheet_cell(s, 0, "%s", check_table_name(table));
+    sheet_cell(s, 0, "%s", check_part_name(table));
     sheet_cell(s, 1, "%s", check_row_name(row));
     sheet_cell(s, 2, "%s", check_storage_name(storage));
     sheet_cell(s, 3, "%zu", score->right);
@@ -112,7 +122,10 @@ static bool print_scores(sheet *s, const check_report *report)
             for (size_t i = 0; i < CHECK_STORAGES; i++)
                 print_score(s, report, (enum check_table)table, row,
                     (enum check_storage)i);
-    return sheet_end(s);
+    const bool done = sheet_end(s);
+    for (size_t part = 0; part < CHECK_TABLES; part++)
+        print_left_out(s, report, part);
+    return done;
 }
 
 static bool print_refusals(sheet *s, const check_report *report)
@@ -152,7 +165,9 @@ static bool print_repeats(sheet *s, const check_report *report)
         sheet_cell(s, 3, "%zu", r->refused);
         sheet_cell(s, 4, "%zu", r->wrong);
     }
-    return sheet_end(s);
+    const bool done = sheet_end(s);
+    print_left_out(s, report, CHECK_REPEATS);
+    return done;
 }
 
 static bool print_onnx(sheet *s, const check_report *report)

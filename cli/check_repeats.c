@@ -6,6 +6,7 @@
 #include "check_report.h"
 #include "session.h"
 #include "subject.h"
+#include "ticks.h"
 
 static void repeat_on(
     const check_run *run, subject *s, const attention_case *c, size_t row)
@@ -32,8 +33,11 @@ bool check_repeats(const check_run *run, failure *f)
     const size_t count = run->extent->races < attention_race_count()
                              ? run->extent->races
                              : attention_race_count();
+    const double begin = ticks_ms();
     bool done = true;
     for (size_t i = 0; i < count && done; i++) {
+        if (!check_has_time(run, CHECK_REPEATS, begin))
+            continue;
         const attention_case c = attention_race_at(i);
         clattn_error error;
         progress_tell(run->shown, i, count, "repeated shapes");

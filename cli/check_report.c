@@ -8,6 +8,7 @@
 
 #include "attention_rows.h"
 #include "check_report.h"
+#include "ticks.h"
 
 const char *check_storage_name(enum check_storage storage)
 {
@@ -16,11 +17,11 @@ const char *check_storage_name(enum check_storage storage)
     return NAMES[storage];
 }
 
-const char *check_table_name(enum check_table table)
+const char *check_part_name(size_t part)
 {
-    static const char *const NAMES[CHECK_TABLES] = {
-        "attention", "linear", "layer", "draws"};
-    return NAMES[table];
+    static const char *const NAMES[CHECK_PARTS] = {
+        "attention", "linear", "layer", "draws", "repeated shapes"};
+    return NAMES[part];
 }
 
 const char *check_row_name(size_t row)
@@ -108,6 +109,15 @@ void check_refuse(check_report *report, size_t row, const char *why)
     snprintf(r->reason, sizeof r->reason, "%s", reason);
 }
 
+bool check_has_time(const check_run *run, size_t part, double begin_ms)
+{
+    const double seconds = run->extent->seconds;
+    if (seconds == 0.0 || ticks_ms() - begin_ms < 1e3 * seconds)
+        return true;
+    run->report->left_out[part]++;
+    return false;
+}
+
 static void add(check_score *to, size_t right, size_t wrong, size_t refused)
 {
     to->right += right;
@@ -146,7 +156,15 @@ bool check_verdict(const check_report *report, char *text, size_t capacity)
 {
     const check_score all = check_total(report);
     const bool good = report->failed == 0 && all.right > 0;
-    if (good)
+    size_t left_out = 0;
+    for (size_t part = 0; part < CHECK_PARTS; part++)
+        left_out += report->left_out[part];
+    if (good && left_out > 0)
+        snprintf(text, capacity,
+            "Right: all %zu checks for which there was time hold; %zu were "
+            "refused, for the reasons told, and %zu cases left out.",
+            all.right, all.refused, left_out);
+    else if (good)
         snprintf(text, capacity,
             "Right: all %zu checks that this device takes hold; %zu were "
             "refused, for the reasons told.",

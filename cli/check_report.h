@@ -51,6 +51,8 @@ typedef struct check_extent {
     size_t races;          /* shapes that are prone to them */
     size_t repeats;        /* of each of these */
     size_t tries;          /* at making a failing draw simpler */
+    double seconds;        /* after which a part leaves out what is left of it;
+                              0: none */
     bench_effort effort;
 } check_extent;
 
@@ -81,6 +83,12 @@ enum check_table {
     CHECK_LAYER,
     CHECK_DRAWS,
     CHECK_TABLES
+};
+
+/* Parts that have so much time: the tables, and what comes after them. */
+enum {
+    CHECK_REPEATS = CHECK_TABLES,
+    CHECK_PARTS
 };
 
 /* What came of a table's cases on one row. */
@@ -115,6 +123,7 @@ typedef struct check_report {
     /* Row 0 is the planner's choice, 1 + n the library's row n. */
     check_score score[CHECK_TABLES][CHECK_ROWS + 1][CHECK_STORAGES];
     check_repeat repeat[CHECK_ROWS];
+    size_t left_out[CHECK_PARTS];      /* cases for which there was no time */
     size_t n_refusals, other_refusals; /* those beyond the list */
     check_refusal refusal[CHECK_REFUSALS];
     size_t n_onnx;
@@ -128,7 +137,7 @@ typedef struct check_report {
 } check_report;
 
 const char *check_storage_name(enum check_storage storage);
-const char *check_table_name(enum check_table table);
+const char *check_part_name(size_t part);
 /* "choice" for 0. */
 const char *check_row_name(size_t row);
 size_t check_row_count(void); /* with the choice */
@@ -163,6 +172,10 @@ typedef struct check_run {
     const progress *shown;
     check_report *report;
 } check_run;
+
+/* Whether a part that began at `begin_ms` has time for one more case; else that
+   is left out. */
+bool check_has_time(const check_run *run, size_t part, double begin_ms);
 
 /* Each goes on after what is wrong, which the report tells; false where memory
    is short or the device is gone. */

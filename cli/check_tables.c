@@ -10,6 +10,7 @@
 #include "check_subject.h"
 #include "plan_words.h"
 #include "session.h"
+#include "ticks.h"
 
 /* ---- Which storage a case is of ----------------------------------------- */
 
@@ -105,7 +106,7 @@ static void report(const check_subject *s, size_t row, const char *why)
     const char *name = row ? check_row_name(row) : NULL;
     if (s->table != CHECK_ATTENTION)
         check_fail(s->run->report, "%s, row %s: %s: %s",
-            check_table_name(s->table), check_row_name(row), s->text, why);
+            check_part_name(s->table), check_row_name(row), s->text, why);
     else
         check_fail(s->run->report,
             "attention, row %s: %s: %s; clattn check --draw \"%s\"",
@@ -164,18 +165,32 @@ static size_t count_of(enum check_table table)
                                   : attention_case_count();
 }
 
-static bool run_table(const check_run *run, enum check_table table, failure *f)
+static bool run_case(
+    const check_run *run, enum check_table table, size_t index, failure *f)
 {
     check_subject s;
-    const size_t count = count_of(table);
+    const bool done = make(&s, run, table, index, f);
+    if (done)
+        run_rows(&s, index);
+    subject_destroy(&s.subject);
+    return done;
+}
+
+/* In rounds, each of which is spread over the table: what is left out at the end
+   is no kind of case as a whole. */
+static bool run_table(const check_run *run, enum check_table table, failure *f)
+{
+    const size_t stride = run->extent->stride;
+    const size_t count = (count_of(table) + stride - 1) / stride;
+    const double begin = ticks_ms();
     bool done = true;
-    for (size_t i = 0; i < count && done; i += run->extent->stride) {
-        progress_tell(run->shown, i, count, check_table_name(table));
-        done = make(&s, run, table, i, f);
-        if (done)
-            run_rows(&s, i);
-        subject_destroy(&s.subject);
-    }
+    size_t told = 0;
+    for (size_t round = 0; round < CHECK_TURN; round++)
+        for (size_t i = round; i < count && done; i += CHECK_TURN) {
+            progress_tell(run->shown, told++, count, check_part_name(table));
+            if (check_has_time(run, table, begin))
+                done = run_case(run, table, i * stride, f);
+        }
     return done;
 }
 

@@ -44,6 +44,7 @@ static const check_extent QUICK = {
     .races = 5,
     .repeats = 4,
     .tries = 50,
+    .seconds = 3.0,
     .effort = {.least_ms = 50.0, .most_ms = 300.0},
 };
 
@@ -58,6 +59,7 @@ static const check_extent USUAL = {
     .races = SIZE_MAX,
     .repeats = 10,
     .tries = 100,
+    .seconds = 20.0,
     .effort = {.least_ms = 200.0, .most_ms = 1000.0},
 };
 
@@ -72,6 +74,7 @@ static const check_extent FULL = {
     .races = SIZE_MAX,
     .repeats = 50,
     .tries = 200,
+    .seconds = 200.0,
     .effort = {.least_ms = 300.0, .most_ms = 10e3, .again = true},
 };
 

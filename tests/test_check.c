@@ -15,6 +15,7 @@
 #include "sheet.h"
 #include "subject.h"
 #include "suite.h"
+#include "ticks.h"
 
 static check_report *report;
 static failure f;
@@ -69,6 +70,28 @@ START_TEST(what_is_right_and_refused_is_counted_over_all_parts)
     ck_assert_uint_eq(all.wrong, 1 + 2 + 1 + 3);
     ck_assert_uint_eq(all.refused, 1 + 20 + 2 + 200);
     check_says(true, "Right: all 115 checks that this device takes hold; 223 ");
+}
+END_TEST
+
+START_TEST(what_is_left_out_is_counted_and_told)
+{
+    static const check_extent SHORT = {.name = "short", .seconds = 1e-9};
+    const check_run run = {.extent = &SHORT, .report = report};
+    report->extent = &SHORT;
+    report->score[CHECK_DRAWS][0][CHECK_F32].right = 3;
+    ck_assert(!check_has_time(&run, CHECK_LAYER, ticks_ms() - 1.0));
+    ck_assert(check_has_time(&run, CHECK_LAYER, ticks_ms() + 1e6));
+    ck_assert(!check_has_time(&run, CHECK_REPEATS, 0.0));
+    ck_assert_uint_eq(report->left_out[CHECK_LAYER], 1);
+    check_says(true,
+        "Right: all 3 checks for which there was time hold; 0 were refused, "
+        "for the reasons told, and 2 cases left out.");
+    FILE *to = capture_begin();
+    ck_assert(check_print(to, false, report, &f));
+    char *text = capture_end(to);
+    ck_assert_ptr_nonnull(strstr(text, "layer: 1 left out"));
+    ck_assert_ptr_nonnull(strstr(text, "repeated shapes: 1 left out"));
+    free(text);
 }
 END_TEST
 
@@ -284,6 +307,7 @@ int main(void)
     tcase_add_test(reports, nothing_tried_is_not_right);
     tcase_add_test(
         reports, what_is_right_and_refused_is_counted_over_all_parts);
+    tcase_add_test(reports, what_is_left_out_is_counted_and_told);
     tcase_add_test(
         reports, one_failure_is_wrong_and_more_than_the_list_are_counted);
     tcase_add_test(reports,
