@@ -83,10 +83,9 @@ static const char *wished_kernel(const row_wishes *wishes)
 static bool is_known(const char *kernel)
 {
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
-        if (strcmp(kernel, KERNEL_ROWS[i].name) == 0 ||
-            strcmp(kernel, KERNEL_ROWS[i].path) == 0)
+        if (strcmp(kernel, KERNEL_ROWS[i].name) == 0)
             return true;
-    return false;
+    return strcmp(kernel, "fused") == 0 || strcmp(kernel, "materialised") == 0;
 }
 
 static clattn_status check_wishes(const row_wishes *wishes, clattn_error *error)

@@ -13,6 +13,7 @@
 #include "attention_expected.h"
 #include "opencl.h"
 #include "operation.h"
+#include "rows.h"
 #include "scratch.h"
 #include "suite.h"
 #include "walk.h"
@@ -122,7 +123,7 @@ static void make_trial(void)
     clattn_error error;
     scratch_begin();
     ck_assert(attention_trial_create(&trial, &c));
-    trial.problem.kernel = "fused";
+    trial.problem.kernel = rows_or_choice("fused");
     ck_assert_int_eq(attention_expect(&wanted, &trial, &error), CLATTN_OK);
 }
 

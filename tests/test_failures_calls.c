@@ -12,6 +12,7 @@
 #include "attention_expected.h"
 #include "opencl.h"
 #include "operation.h"
+#include "rows.h"
 #include "suite.h"
 #include "walk.h"
 
@@ -182,7 +183,7 @@ START_TEST(attention_survives_each_failure)
 {
     clattn_error error;
     ck_assert(attention_trial_create(&attention, &ATTENTION[_i].of));
-    attention.problem.kernel = ATTENTION[_i].kernel;
+    attention.problem.kernel = rows_or_choice(ATTENTION[_i].kernel);
     attention.host_arrays = true; /* enqueue makes buffers of them */
     ck_assert_int_eq(
         attention_expect(&attention_wanted, &attention, &error), CLATTN_OK);

@@ -215,7 +215,8 @@ START_TEST(capped_launches_are_more_and_leave_the_same_bits)
     attention_trial free_run, capped;
     rows_create(&free_run, &c, 0);
     rows_create(&capped, &c, 0);
-    free_run.problem.kernel = capped.problem.kernel = CAPS[_i].kernel;
+    free_run.problem.kernel = capped.problem.kernel =
+        rows_or_choice(CAPS[_i].kernel);
     const size_t few = run_capped(&free_run, NULL);
     const size_t many = run_capped(&capped, CAPS[_i].tuning);
     ck_assert_msg(many > few, "%s, %s: %zu launches, without a cap %zu",

@@ -75,7 +75,7 @@ START_TEST(the_key_says_all_that_a_program_depends_on)
 {
     static const char *const lines[] = {"library: ", "platform: ",
         "platform version: ", "device: ", "vendor: ", "driver: ", "version: ",
-        "language: ", "extensions: ", "limits: ", "kernel: attention_lanes\n",
+        "language: ", "extensions: ", "limits: ", "kernel: matmul\n",
         "options: -cl-std=CL1.2 ", "source: "};
     entry e;
     outcome_first("key");
@@ -106,10 +106,10 @@ START_TEST(a_damaged_file_is_built_again_and_replaced)
         fwrite(e.file, 1, i < COUNT(cuts) ? cuts[i] : e.bytes, file);
         fclose(file);
         e.file[e.bytes / 2] ^= 4;
-        const outcome o = outcome_run("damage", "lanes", NULL);
+        const outcome o = outcome_run("damage", OUTCOME_PRODUCT, NULL);
         outcome_expect(&o, "damaged", 1, 0, before.result);
         ck_assert_msg(o.noted == 1, "%s", o.child.output);
-        const outcome later = outcome_run("damage", "lanes", NULL);
+        const outcome later = outcome_run("damage", OUTCOME_PRODUCT, NULL);
         outcome_expect(&later, "afterwards", 0, 1, before.result);
     }
     entry_free(&e);
@@ -123,7 +123,7 @@ START_TEST(nothing_is_printed_unless_it_is_asked_for)
     const outcome before = outcome_first("quiet");
     entry_read(&e, "quiet");
     entry_store(&e, "no binary", 9);
-    const outcome o = outcome_run("quiet", "lanes", "CLATTN_VERBOSE=");
+    const outcome o = outcome_run("quiet", OUTCOME_PRODUCT, "CLATTN_VERBOSE=");
     snprintf(line, sizeof line, "result %s\n", before.result);
     ck_assert_str_eq(o.child.output, line);
     entry_free(&e);
@@ -140,7 +140,7 @@ START_TEST(a_place_that_is_none_costs_a_build_and_no_more)
     snprintf(home, sizeof home, "nowhere%d", _i);
     const outcome before = outcome_first(home);
     for (int i = 0; i < 2; ++i) {
-        const outcome o = outcome_run(home, "lanes", NOWHERE[_i]);
+        const outcome o = outcome_run(home, OUTCOME_PRODUCT, NOWHERE[_i]);
         outcome_expect(&o, NOWHERE[_i], 1, 0, before.result);
     }
     snprintf(name, sizeof name, "%s/clattn", home);
@@ -157,7 +157,8 @@ START_TEST(no_home_is_no_cache_and_a_home_is_one)
     const outcome before = outcome_first("homeless");
     outcome_environment("homeless");
     const char *const homeless[] = {"XDG_CACHE_HOME", "HOME", NULL};
-    outcome o = {.child = child_run("lanes", homeless, OUTCOME_FOR_EVER)};
+    outcome o = {
+        .child = child_run(OUTCOME_PRODUCT, homeless, OUTCOME_FOR_EVER)};
     outcome_judge(&o, o.child.output);
     outcome_expect(&o, "neither HOME nor XDG_CACHE_HOME", 1, 0, before.result);
     ck_assert_ptr_nonnull(strstr(o.child.output, "program cache: none"));
@@ -166,7 +167,8 @@ START_TEST(no_home_is_no_cache_and_a_home_is_one)
     snprintf(variable, sizeof variable, "HOME=%s", path);
     const char *const home[] = {"XDG_CACHE_HOME", variable, NULL};
     for (size_t i = 0; i < 2; ++i) {
-        o = (outcome){.child = child_run("lanes", home, OUTCOME_FOR_EVER)};
+        o = (outcome){
+            .child = child_run(OUTCOME_PRODUCT, home, OUTCOME_FOR_EVER)};
         outcome_judge(&o, o.child.output);
         outcome_expect(&o, "HOME alone", 1 - i, i, before.result);
     }
@@ -179,12 +181,13 @@ END_TEST
 START_TEST(a_process_that_is_killed_leaves_nothing_wrong)
 {
     const outcome before = outcome_first("before_killed");
-    const outcome killed = outcome_run("killed", "lanes", "TEST_KILLED=1");
+    const outcome killed =
+        outcome_run("killed", OUTCOME_PRODUCT, "TEST_KILLED=1");
     ck_assert_int_eq(killed.child.exit_code, -1);
     ck_assert_uint_eq(scratch_count("killed/clattn"), 1); /* temporary */
-    const outcome next = outcome_run("killed", "lanes", NULL);
+    const outcome next = outcome_run("killed", OUTCOME_PRODUCT, NULL);
     outcome_expect(&next, "the next one", 1, 0, before.result);
-    const outcome later = outcome_run("killed", "lanes", NULL);
+    const outcome later = outcome_run("killed", OUTCOME_PRODUCT, NULL);
     outcome_expect(&later, "and the one after", 0, 1, before.result);
     ck_assert_uint_eq(next.noted + later.noted, 0);
 }
@@ -193,7 +196,8 @@ END_TEST
 /* Starts a child with its output in the scratch folder's `name`. */
 static pid_t start(const char *name)
 {
-    char path[SCRATCH_PATH], program[] = "/proc/self/exe", mode[] = "lanes";
+    char path[SCRATCH_PATH], program[] = "/proc/self/exe",
+                             mode[] = OUTCOME_PRODUCT;
     char *const arguments[] = {program, mode, NULL};
     scratch_path(path, name);
     fflush(NULL);
@@ -251,7 +255,7 @@ START_TEST(processes_that_build_at_once_are_all_right)
             setenv("POCL_CACHE_DIR", path, 1);
         }
         run_crowd(home, before.result);
-        const outcome later = outcome_run(home, "lanes", NULL);
+        const outcome later = outcome_run(home, OUTCOME_PRODUCT, NULL);
         outcome_expect(&later, "afterwards", 0, 1, before.result);
         snprintf(driver, sizeof driver, "%s/clattn", home);
         ck_assert_uint_eq(scratch_count(driver), 1);

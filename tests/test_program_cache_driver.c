@@ -143,11 +143,11 @@ START_TEST(another_driver_or_device_builds_its_own)
     char home[20];
     snprintf(home, sizeof home, "change%d", _i);
     const outcome before = outcome_first(home);
-    const outcome changed = outcome_run(home, "lanes", CHANGES[_i]);
+    const outcome changed = outcome_run(home, OUTCOME_PRODUCT, CHANGES[_i]);
     outcome_expect(&changed, CHANGES[_i], 1, 0, before.result);
-    const outcome again = outcome_run(home, "lanes", CHANGES[_i]);
+    const outcome again = outcome_run(home, OUTCOME_PRODUCT, CHANGES[_i]);
     outcome_expect(&again, CHANGES[_i], 0, 1, before.result);
-    const outcome back = outcome_run(home, "lanes", NULL);
+    const outcome back = outcome_run(home, OUTCOME_PRODUCT, NULL);
     outcome_expect(&back, "changed back", 0, 1, before.result);
 }
 END_TEST
@@ -160,11 +160,11 @@ START_TEST(another_source_builds_its_own)
     scratch_path(folder, "kernels");
     snprintf(command, sizeof command,
         "cp -r '%s/kernels' '%s' && echo '/* another */' >> "
-        "'%s/attention_lanes.cl'",
+        "'%s/matmul.cl'",
         CLATTN_SOURCE_DIR, folder, folder);
     ck_assert_int_eq(system(command), 0);
     snprintf(variable, sizeof variable, "CLATTN_KERNEL_DIR=%s", folder);
-    const outcome changed = outcome_run("source", "lanes", variable);
+    const outcome changed = outcome_run("source", OUTCOME_PRODUCT, variable);
     outcome_expect(&changed, "another source", 1, 0, before.result);
     ck_assert_uint_eq(scratch_count("source/clattn"), 2);
 }
@@ -173,7 +173,8 @@ END_TEST
 START_TEST(a_device_that_does_not_tell_what_it_is_keeps_nothing)
 {
     const outcome before = outcome_first("silent");
-    const outcome silent = outcome_run("silent", "lanes", "TEST_SILENT=1");
+    const outcome silent =
+        outcome_run("silent", OUTCOME_PRODUCT, "TEST_SILENT=1");
     outcome_expect(&silent, "no extensions told", 1, 0, before.result);
     ck_assert_msg(silent.noted == 1, "%s", silent.child.output);
     ck_assert_uint_eq(scratch_count("silent/clattn"), 1);
@@ -188,10 +189,10 @@ START_TEST(a_driver_that_gives_no_binary_still_computes)
 {
     char home[20];
     snprintf(home, sizeof home, "info%d", _i);
-    const outcome o = outcome_run(home, "lanes", INFOS[_i]);
+    const outcome o = outcome_run(home, OUTCOME_PRODUCT, INFOS[_i]);
     outcome_expect(&o, INFOS[_i], 1, 0, o.result);
     ck_assert_msg(o.noted == 1, "%s", o.child.output);
-    const outcome later = outcome_run(home, "lanes", NULL);
+    const outcome later = outcome_run(home, OUTCOME_PRODUCT, NULL);
     outcome_expect(&later, "afterwards", 1, 0, o.result);
 }
 END_TEST
@@ -204,10 +205,10 @@ START_TEST(a_driver_that_takes_no_binary_builds_again)
     char home[20];
     snprintf(home, sizeof home, "refused%d", _i);
     const outcome before = outcome_first(home);
-    const outcome refused = outcome_run(home, "lanes", REFUSALS[_i]);
+    const outcome refused = outcome_run(home, OUTCOME_PRODUCT, REFUSALS[_i]);
     outcome_expect(&refused, REFUSALS[_i], 1, 0, before.result);
     ck_assert_msg(refused.noted == 1, "%s", refused.child.output);
-    const outcome later = outcome_run(home, "lanes", NULL);
+    const outcome later = outcome_run(home, OUTCOME_PRODUCT, NULL);
     outcome_expect(&later, "afterwards", 0, 1, before.result);
 }
 END_TEST
@@ -221,10 +222,10 @@ START_TEST(a_binary_that_is_none_is_built_again)
     entry_read(&e, "none");
     for (size_t bytes = 0; bytes < sizeof text; bytes += sizeof text - 1) {
         entry_store(&e, text, bytes);
-        const outcome o = outcome_run("none", "lanes", NULL);
+        const outcome o = outcome_run("none", OUTCOME_PRODUCT, NULL);
         outcome_expect(&o, "not a binary", 1, 0, before.result);
         ck_assert_msg(o.noted == 1, "%s", o.child.output);
-        const outcome later = outcome_run("none", "lanes", NULL);
+        const outcome later = outcome_run("none", OUTCOME_PRODUCT, NULL);
         outcome_expect(&later, "afterwards", 0, 1, before.result);
     }
     entry_free(&e);
@@ -236,15 +237,15 @@ START_TEST(a_binary_of_another_kernel_is_built_again)
 {
     entry e, other;
     const outcome before = outcome_first("mixed");
-    const outcome o = outcome_run("other", "lanes_weights", NULL);
-    outcome_expect(&o, "another row", 1, 0, o.result);
+    const outcome o = outcome_run("other", "tiled4", NULL);
+    outcome_expect(&o, "attention", 3, 0, o.result);
     entry_read(&e, "mixed");
-    entry_read(&other, "other");
+    entry_find(&other, "other", "kernel: scale_softmax\n");
     entry_store(&e, other.data, other.data_bytes);
-    const outcome mixed = outcome_run("mixed", "lanes", NULL);
+    const outcome mixed = outcome_run("mixed", OUTCOME_PRODUCT, NULL);
     outcome_expect(&mixed, "another kernel", 1, 0, before.result);
     ck_assert_msg(mixed.noted == 1, "%s", mixed.child.output);
-    const outcome later = outcome_run("mixed", "lanes", NULL);
+    const outcome later = outcome_run("mixed", OUTCOME_PRODUCT, NULL);
     outcome_expect(&later, "afterwards", 0, 1, before.result);
     entry_free(&e);
     entry_free(&other);

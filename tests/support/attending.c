@@ -15,6 +15,7 @@
 
 #include "convert.h"
 #include "problem.h"
+#include "rows.h"
 #include "scratch.h"
 
 static const struct way {
@@ -121,6 +122,13 @@ static bool names(const attending_case *c, const char *option)
     return false;
 }
 
+/* Rows of a path may be taken out of the library. */
+static enum attending_way possible(enum attending_way way)
+{
+    return way == ATTENDING_FUSED && !rows_or_choice("fused") ? ATTENDING_AUTO
+                                                              : way;
+}
+
 static void run(
     program_result *result, const attending_case *c, enum attending_way way)
 {
@@ -172,6 +180,7 @@ void attending_expect(const char *about, const char *name, const double *want,
 void attending_do(const attending_case *c, enum attending_way way)
 {
     static program_result result; /* large */
+    way = possible(way);
     prepare(c);
     run(&result, c, way);
     ck_assert_msg(result.code == 0, "%s, %s: exit code %d, %s", c->about,
@@ -192,6 +201,7 @@ static void refuse_matrix(const attending_case *c)
 void attending_check(const attending_case *c, enum attending_way way)
 {
     char about[300];
+    way = possible(way);
     if (way == ATTENDING_FUSED && c->matrix_count > 0) {
         refuse_matrix(c);
         return;

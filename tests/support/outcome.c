@@ -64,11 +64,40 @@ static bool add_output(clattn_context *ctx, const char *kernel, sha256 *hash)
     return true;
 }
 
+/* The same of a matrix product by a row that needs one program. */
+static bool add_product(clattn_context *ctx, sha256 *hash)
+{
+    float in[ELEMENTS], y[ROWS * KEYS];
+    clattn_linear problem;
+    clattn_error error;
+    for (int i = 0; i < ELEMENTS; ++i)
+        in[i] = (float)(i * i % 37) / 16.0f - 1.0f;
+    clattn_linear_init(&problem, sizeof problem);
+    problem.rows = ROWS;
+    problem.n_in = WIDTH;
+    problem.n_out = KEYS;
+    problem.dtype = CLATTN_F32;
+    problem.weight_order = CLATTN_IN_OUT;
+    problem.kernel = "tiled4";
+    const clattn_linear_args args = {.struct_size = sizeof args,
+        .y = {.host = y},
+        .x = {.host = in},
+        .w = {.host = in}};
+    if (clattn_linear_host(ctx, &problem, &args, &error) != CLATTN_OK) {
+        printf("product: %s\n", error.message);
+        return false;
+    }
+    sha256_add(hash, y, sizeof y);
+    return true;
+}
+
 static bool add_outputs(clattn_context *ctx, const char *kernel, sha256 *hash)
 {
     bool done = true;
     if (kernel != NULL)
-        return add_output(ctx, kernel, hash);
+        return strcmp(kernel, OUTCOME_PRODUCT) == 0
+                   ? add_product(ctx, hash)
+                   : add_output(ctx, kernel, hash);
     for (size_t i = 0; clattn_kernel_name(i) != NULL && done; ++i)
         done = add_output(ctx, clattn_kernel_name(i), hash);
     return done;
@@ -106,7 +135,7 @@ static int child_contexts(void)
 {
     int code = 0;
     for (int i = 0; i < 3 && code == 0; ++i)
-        code = child_compute("lanes");
+        code = child_compute(OUTCOME_PRODUCT);
     return code;
 }
 
@@ -125,7 +154,7 @@ static int child_two_devices(void)
     if (count < 2 || cl == NULL ||
         clattn_context_create_from_cl(&ctx, cl, devices[1], NULL) != CLATTN_OK)
         return FAILURE;
-    const bool done = add_output(ctx, "lanes", &hash);
+    const bool done = add_product(ctx, &hash);
     clattn_context_destroy(ctx);
     clReleaseContext(cl);
     return done ? print_result(&hash) : FAILURE;
@@ -230,7 +259,7 @@ void outcome_expect(const outcome *o, const char *about, size_t built,
 
 outcome outcome_first(const char *home)
 {
-    const outcome o = outcome_run(home, "lanes", NULL);
+    const outcome o = outcome_run(home, OUTCOME_PRODUCT, NULL);
     outcome_expect(&o, "the first run", 1, 0, o.result);
     ck_assert_uint_eq(strlen(o.result), SHA256_TEXT - 1);
     ck_assert_uint_eq(o.noted, 0);
@@ -239,18 +268,8 @@ outcome outcome_first(const char *home)
 
 /* ---- Files --------------------------------------------------------------- */
 
-void entry_read(entry *e, const char *home)
+static void read_file(entry *e, const char *name)
 {
-    char name[300];
-    snprintf(name, sizeof name, "%s/clattn", home);
-    ck_assert_uint_eq(scratch_count(name), 1);
-    DIR *files = opendir(scratch_path(e->folder, name));
-    const struct dirent *found = NULL;
-    while ((found = readdir(files)) != NULL && found->d_name[0] == '.')
-        ;
-    ck_assert_ptr_nonnull(found);
-    snprintf(name, sizeof name, "%s/clattn/%s", home, found->d_name);
-    closedir(files);
     e->file = scratch_read(scratch_path(e->path, name), &e->bytes);
     ck_assert(e->file != NULL && e->bytes > KEPT_HEADER);
     const unsigned char *at = (const unsigned char *)e->file + 12;
@@ -258,6 +277,34 @@ void entry_read(entry *e, const char *home)
     e->key = strndup(e->file + KEPT_HEADER, key_bytes);
     e->data = e->file + KEPT_HEADER + key_bytes;
     e->data_bytes = e->bytes - KEPT_HEADER - key_bytes;
+}
+
+void entry_find(entry *e, const char *home, const char *words)
+{
+    char name[600];
+    snprintf(name, sizeof name, "%s/clattn", home);
+    DIR *files = opendir(scratch_path(e->folder, name));
+    const struct dirent *next = NULL;
+    bool found = false;
+    while (!found && (next = readdir(files)) != NULL) {
+        if (next->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "%s/clattn/%s", home, next->d_name);
+        read_file(e, name);
+        found = strstr(e->key, words) != NULL;
+        if (!found)
+            entry_free(e);
+    }
+    closedir(files);
+    ck_assert_msg(found, "%s: no file is of '%s'", home, words);
+}
+
+void entry_read(entry *e, const char *home)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%s/clattn", home);
+    ck_assert_uint_eq(scratch_count(name), 1);
+    entry_find(e, home, "");
 }
 
 void entry_free(entry *e)

@@ -24,9 +24,12 @@ typedef struct outcome {
     char result[SHA256_TEXT]; /* of what the last context computed */
 } outcome;
 
+/* A mode of outcome_child: one program, on any device. */
+#define OUTCOME_PRODUCT "product"
+
 /*
- * What main does in a child, by its mode: the name of a row computes a problem
- * by it, "all" by all rows; "contexts" on three contexts, one after another;
+ * What main does in a child, by its mode: OUTCOME_PRODUCT computes a matrix
+ * product; the name of a row attention by it, "all" by all rows; "contexts" on three contexts, one after another;
  * "two_devices" on the second of two devices of a context of the caller's;
  * "scales" at two scales, in the reverse order under TEST_REVERSE.
  */
@@ -48,13 +51,13 @@ void outcome_judge(outcome *o, const char *output);
 void outcome_expect(const outcome *o, const char *about, size_t built,
     size_t loaded, const char *result);
 
-/* The first run in a cache: keeps the one program of the row "lanes". */
+/* The first run in a cache: keeps the one program of OUTCOME_PRODUCT. */
 outcome outcome_first(const char *home);
 
 /* How often `words` stands in a text. */
 size_t outcome_lines(const char *text, const char *words);
 
-/* The only file of a cache: its path, its key, and its data. */
+/* A file of a cache: its path, its key, and its data. */
 typedef struct entry {
     char path[SCRATCH_PATH], folder[SCRATCH_PATH];
     char *file, *key;
@@ -62,7 +65,9 @@ typedef struct entry {
     size_t bytes, data_bytes;
 } entry;
 
-void entry_read(entry *e, const char *home);
+void entry_read(entry *e, const char *home); /* the only one */
+/* One whose key holds the words. */
+void entry_find(entry *e, const char *home, const char *words);
 void entry_free(entry *e);
 
 /* Keeps other data under its key. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "opencl.h"
+#include "plan.h"
 #include "run.h"
 
 int rows_count(void)
@@ -18,6 +19,15 @@ int rows_count(void)
     while (attention_row_name((size_t)count) != NULL)
         ++count;
     return count;
+}
+
+const char *rows_or_choice(const char *kernel)
+{
+    for (size_t i = 0; kernel != NULL && i < N_KERNEL_ROWS; ++i)
+        if (strcmp(kernel, KERNEL_ROWS[i].name) == 0 ||
+            strcmp(kernel, KERNEL_ROWS[i].path) == 0)
+            return kernel;
+    return NULL;
 }
 
 void rows_create(attention_trial *trial, const attention_case *c, int row)

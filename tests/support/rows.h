@@ -10,6 +10,10 @@
 /* How many rows the library has, as loop tests count. */
 int rows_count(void);
 
+/* The name if it is that of a row or of a path with rows, else NULL: the
+   planner's choice.  Rows but the last ones may be taken out of the library. */
+const char *rows_or_choice(const char *kernel);
+
 /* A trial that is forced to a row or, with a note on standard output, to none
    if this device is too small for it. */
 void rows_create(attention_trial *trial, const attention_case *c, int row);
