@@ -29,6 +29,19 @@ static const struct {
         "launches are split to stay below"},
 };
 
+/* Platforms whose compilers take __builtin_prefetch.  No query tells: oclgrind
+   refuses the kernel, and rusticl ends the process. */
+static const char *const PREFETCHING[] = {
+    "Portable Computing Language", "Intel(R) OpenCL"};
+
+static bool can_prefetch(const device_facts *facts)
+{
+    for (size_t i = 0; i < sizeof PREFETCHING / sizeof PREFETCHING[0]; ++i)
+        if (strcmp(facts->platform, PREFETCHING[i]) == 0)
+            return true;
+    return false;
+}
+
 static const char *fault_note(const device_facts *facts, size_t *iterations)
 {
     for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; ++i) {
@@ -155,6 +168,7 @@ static clattn_status query_limits(cl_device_id id, device_limits *limits,
     limits->max_buffer_bytes = to_size(buffer);
     limits->native_width = width > 0 ? width : 1;
     limits->is_cpu = strcmp(facts->kind, "cpu") == 0;
+    limits->prefetches = can_prefetch(facts);
     fault_note(facts, &limits->max_iterations);
 
 cleanup:

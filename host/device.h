@@ -21,6 +21,7 @@ typedef struct device_limits {
     size_t max_buffer_bytes;
     size_t native_width;   /* f32 lanes; 1: scalar */
     size_t max_iterations; /* loop passes of one work-item; 0: no limit */
+    bool prefetches;       /* its compiler takes clang's builtin for it */
     uint64_t launch_work;  /* multiply-adds of one launch; 0: no limit */
 } device_limits;
 

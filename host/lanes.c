@@ -113,7 +113,8 @@ static bool choose_shape(shape *s, declined_rows *declined,
 }
 
 static void need_lanes(proposal *p, const char *kernel,
-    const clattn_attention *a, const shape *s, const char *more)
+    const clattn_attention *a, const device_limits *limits, const shape *s,
+    const char *more)
 {
     char rules[200];
     rules_options(rules, sizeof rules, a);
@@ -121,8 +122,8 @@ static void need_lanes(proposal *p, const char *kernel,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DVW=%zu -DLS=%zu "
         "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu -DPREFETCH=%d%s",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->k.dtype, (int)a->v.dtype,
-        (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO, s->LS == 1,
-        more);
+        (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO,
+        s->LS == 1 && limits->prefetches, more);
     p->group_rows = s->NV * s->VW * s->LS;
 }
 
@@ -136,7 +137,7 @@ bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
     }
     if (!choose_shape(&s, declined, row, a, limits))
         return false;
-    need_lanes(p, "attention_lanes", a, &s, "");
+    need_lanes(p, "attention_lanes", a, limits, &s, "");
     snprintf(p->note, sizeof p->note,
         "groups of %zu rows, %zu x %zu of them, %zu keys at a time",
         p->group_rows, tiles(a->Lq, p->group_rows), a->B * a->Hq, s.BC);
@@ -210,7 +211,7 @@ bool propose_weights_lanes(proposal *p, declined_rows *declined,
         return false;
     snprintf(more, sizeof more, " -DSTAGE=%d -DWT=%d", stage,
         stage ? (int)a->weights.dtype : CLATTN_F32);
-    need_lanes(p, "weights_lanes", a, &s, more);
+    need_lanes(p, "weights_lanes", a, limits, &s, more);
     if (!choose_block(p, declined, row, a, limits))
         return false;
     snprintf(p->note, sizeof p->note,

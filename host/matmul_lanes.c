@@ -132,9 +132,9 @@ static size_t loop_passes(const cut *c, size_t K)
     return tiles(K, KC) * (copies + packs + sums) + moves;
 }
 
-/* Prefetches for whoever gets here: PoCL and Intel's driver, the ones with such
-   vectors, know clang's builtin; only panels are worth it. */
-static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
+/* Prefetching is worth it from panels only. */
+static void need_kernels(proposal *p, const matmul_job *job,
+    const device_limits *limits, const cut *c)
 {
     char of_b[100];
     snprintf(of_b, sizeof of_b, "-DBT=%d -DB_ROWS=%s -DVW=%zu -DNV=%zu -DKC=%d",
@@ -144,7 +144,7 @@ static void need_kernels(proposal *p, const matmul_job *job, const cut *c)
         "-DAT=%d -DCT=%d -DPACKED=%d %s -DMR=%zu -DMC=%zu -DNC=%d "
         "-DPREFETCH=%d",
         (int)job->a_dtype, (int)job->c_dtype, c->packed, of_b, c->s.MR, c->s.MC,
-        NC, c->packed);
+        NC, c->packed && limits->prefetches);
     if (c->packed)
         plan_need(p, "pack_lanes", 1, "%s", of_b);
 }
@@ -158,7 +158,7 @@ bool propose_matmul_lanes(proposal *p, declined_rows *declined,
     const cut c = cut_of(job, limits);
     if (!loops_fit(declined, row, limits, loop_passes(&c, job->K)))
         return false;
-    need_kernels(p, job, &c);
+    need_kernels(p, job, limits, &c);
     if (c.packed)
         p->workspace_bytes = c.matrices * c.panels_head * sizeof(float);
     snprintf(p->note, sizeof p->note, "blocks of %zu x %zu, %s", c.rows,

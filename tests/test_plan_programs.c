@@ -65,6 +65,16 @@ START_TEST(lanes_follow_the_device_and_stay_within_a_threads_stack)
 }
 END_TEST
 
+/* oclgrind and rusticl do not bear it. */
+START_TEST(only_devices_that_prefetch_are_told_to)
+{
+    planning s = planning_start();
+    s.limits.prefetches = _i != 0;
+    ck_assert_int_eq(planning_run(&s), CLATTN_OK);
+    ck_assert_uint_eq(planning_option(&s, 0, "PREFETCH"), (size_t)_i);
+}
+END_TEST
+
 /* ---- What is compiled in ------------------------------------------------------ */
 
 static void nothing(planning *s)
@@ -267,6 +277,8 @@ int main(void)
     tcase_add_loop_test(lanes,
         lanes_follow_the_device_and_stay_within_a_threads_stack, 0,
         (int)(COUNT(WIDTHS) * COUNT(COLUMNS) * COUNT(COLUMNS) * 3 * 2));
+
+    tcase_add_loop_test(lanes, only_devices_that_prefetch_are_told_to, 0, 2);
 
     TCase *programs = tcase_create("programs");
     tcase_add_loop_test(programs,

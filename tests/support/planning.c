@@ -22,6 +22,7 @@ device_limits planning_cpu(void)
         .local_bytes = (size_t)512 << 10,
         .max_buffer_bytes = (size_t)2 << 30,
         .native_width = 16,
+        .prefetches = true,
     };
 }
 
