@@ -18,6 +18,7 @@
 
 #include "handed.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -117,7 +118,7 @@ static void check_entries(attention_trial *trial, const char *row)
     clattn_error error;
     snprintf(text, sizeof text, "%s, row %s, offset %llu", trial->of.about,
         handed_name(row), (unsigned long long)trial->dropout_offset);
-    trial->problem.kernel = row;
+    rows_take(trial, row);
     ck_assert_msg(run_attention(trial, RUN_HOST, &error) == CLATTN_OK, "%s: %s",
         text, error.message);
     const attention_case *c = &trial->of;
@@ -157,7 +158,7 @@ static void create_even(attention_trial *trial, float p, const char *row)
     arena_remember(&trial->memory);
     trial->dropout_seed = p > 0;
     trial->dropout_offset = 0;
-    trial->problem.kernel = row;
+    rows_take(trial, row);
 }
 
 static const float *run_even(attention_trial *trial, enum run_way way)

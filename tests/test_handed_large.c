@@ -13,6 +13,7 @@
 #include "extent.h"
 #include "handed.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -25,7 +26,7 @@ static void check_many(size_t B, size_t H, const char *row)
     clattn_error error;
     attention_trial trial;
     ck_assert(attention_trial_create(&trial, &c));
-    trial.problem.kernel = row;
+    rows_take(&trial, row);
     for (size_t n = 0; n < B * H; ++n)
         *arena_at(&trial.memory, SLOT_V, n / H, n % H, 0, 0) = (float)(n % 7);
     arena_remember(&trial.memory);

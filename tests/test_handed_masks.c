@@ -9,6 +9,7 @@
 
 #include "handed.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -107,7 +108,7 @@ END_TEST
 static void run_once(attention_trial *trial, const char *row, void *out)
 {
     clattn_error error;
-    trial->problem.kernel = row;
+    rows_take(trial, row);
     arena_remember(&trial->memory);
     const clattn_status status = run_attention(trial, RUN_HOST, &error);
     ck_assert_msg(status == CLATTN_OK, "%s", error.message);
@@ -182,7 +183,7 @@ START_TEST(the_first_keys_may_all_be_masked)
             .v = v};
         attention_trial trial;
         handed_create(&trial, &c);
-        trial.problem.kernel = handed_row(_i);
+        rows_take(&trial, handed_row(_i));
         for (size_t n = 1; n < 130; ++n)
             check_first_masked(&trial, n, trial.problem.kernel);
         attention_trial_destroy(&trial);

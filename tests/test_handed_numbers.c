@@ -10,6 +10,7 @@
 #include "builds.h"
 #include "handed.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -175,7 +176,7 @@ START_TEST(no_kernel_is_built_as_if_there_were_no_infinity)
         .of = {"options", {1, 1, 1, 1, 2, 1, 1}, MASK(F32, AXIS_K), LSE}};
     attention_trial trial;
     handed_create(&trial, &c);
-    trial.problem.kernel = handed_row(_i);
+    rows_take(&trial, handed_row(_i));
     const size_t count = builds_kernels(kernels, &trial.problem);
     ck_assert_msg(count > 0, "row %s", handed_name(handed_row(_i)));
     for (size_t n = 0; n < count; ++n)

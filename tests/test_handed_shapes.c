@@ -12,6 +12,7 @@
 #include "attention_expected.h"
 #include "handed.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -93,7 +94,7 @@ static void check_case(const attention_case *c, const char *row)
     attention_expected expected;
     attention_case_text(c, text);
     ck_assert(attention_trial_create(&trial, c));
-    trial.problem.kernel = row;
+    rows_take(&trial, row);
     clattn_status status = attention_expect(&expected, &trial, &error);
     ck_assert_msg(status == CLATTN_OK, "%s: %s", text, error.message);
     status = run_attention(&trial, RUN_HOST, &error);
@@ -218,7 +219,8 @@ static void check_broadcast(uint32_t axes, int32_t dtype, const char *row)
         free(values);
     }
     arena_remember(&whole.memory);
-    small.problem.kernel = whole.problem.kernel = row;
+    rows_take(&whole, row);
+    small.problem.kernel = whole.problem.kernel;
     ck_assert_int_eq(run_attention(&small, RUN_HOST, &error), CLATTN_OK);
     ck_assert_int_eq(run_attention(&whole, RUN_HOST, &error), CLATTN_OK);
     ck_assert_msg(memcmp(arena_at(&small.memory, SLOT_OUT, 0, 0, 0, 0),
@@ -264,7 +266,7 @@ START_TEST(nothing_is_launched_where_there_is_nothing_to_do)
         clattn_error error;
         attention_trial trial;
         ck_assert(attention_trial_create(&trial, &EMPTY[n]));
-        trial.problem.kernel = handed_row(_i);
+        rows_take(&trial, handed_row(_i));
         for (int way = 0; way < RUN_WAYS; ++way)
             ck_assert_msg(run_attention(&trial, way, &error) == CLATTN_OK,
                 "%s: %s", EMPTY[n].about, error.message);
@@ -290,7 +292,7 @@ START_TEST(an_output_on_top_of_an_input_is_refused)
         "an overlap", {1, 1, 1, 2, 3, 2, 2}, MASK(BOOL, AXIS_Q | AXIS_K)};
     attention_trial trial;
     ck_assert(attention_trial_create(&trial, &c));
-    trial.problem.kernel = handed_row(_i);
+    rows_take(&trial, handed_row(_i));
     for (int n = 0; n < 20 * (int)COUNT(OVERLAPS); ++n) {
         const arena *a = &trial.memory;
         const size_t slot = OVERLAPS[n % 2].slot;

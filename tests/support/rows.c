@@ -30,20 +30,25 @@ const char *rows_or_choice(const char *kernel)
     return NULL;
 }
 
-void rows_create(attention_trial *trial, const attention_case *c, int row)
+void rows_take(attention_trial *trial, const char *row)
 {
     clattn_error error;
     clattn_plan *plan = NULL;
-    ck_assert(attention_trial_create(trial, c));
-    trial->problem.kernel = attention_row_name((size_t)row);
+    trial->problem.kernel = row;
     const clattn_status status = clattn_attention_plan(
         &plan, opencl_get()->ctx, &trial->problem, &error);
-    if (status == CLATTN_UNSUPPORTED) {
-        printf("the planner's choice instead of row %s: %s\n",
-            trial->problem.kernel, error.message);
+    if (status == CLATTN_UNSUPPORTED && row != NULL) {
+        printf(
+            "the planner's choice instead of row %s: %s\n", row, error.message);
         trial->problem.kernel = NULL;
     }
     clattn_plan_destroy(plan);
+}
+
+void rows_create(attention_trial *trial, const attention_case *c, int row)
+{
+    ck_assert(attention_trial_create(trial, c));
+    rows_take(trial, attention_row_name((size_t)row));
 }
 
 const char *rows_name(const attention_trial *trial)

@@ -14,8 +14,11 @@ int rows_count(void);
    planner's choice.  Rows but the last ones may be taken out of the library. */
 const char *rows_or_choice(const char *kernel);
 
-/* A trial that is forced to a row or, with a note on standard output, to none
-   if this device is too small for it. */
+/* Forces a row or, with a note on standard output, none if this device is too
+   small for it or takes other ones. */
+void rows_take(attention_trial *trial, const char *row);
+
+/* A trial that is forced so. */
 void rows_create(attention_trial *trial, const attention_case *c, int row);
 /* Its name, for messages. */
 const char *rows_name(const attention_trial *trial);
