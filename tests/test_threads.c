@@ -3,26 +3,11 @@
  * test_threads.c - threads that share contexts and plans on a real driver, and
  * the bits that they compute.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "job.h"
 #include "one_key.h"
 #include "opencl.h"
 #include "suite.h"
 #include "team.h"
-
-static bool test_all(void)
-{
-    const char *value = getenv("CLATTN_TEST_ALL");
-    return value != NULL && *value != '\0';
-}
-
-/* Calls of each thread. */
-static size_t calls(size_t few, size_t many)
-{
-    return test_all() ? many : few;
-}
 
 /* ---- One plan ------------------------------------------------------------ */
 
@@ -46,7 +31,7 @@ static void share_plan(team_member *m)
     const job *jobs = m->state;
     const job *own = &jobs[m->index];
     char why[ARENA_TEXT] = "";
-    for (size_t n = 0; n < calls(60, 1000); ++n)
+    for (size_t n = 0; n < suite_count(60, 1000); ++n)
         if (!job_works(own, jobs[0].plan, own->queue, why))
             team_say(m, "call %zu: %s", n, why);
 }
@@ -79,7 +64,7 @@ static void call_own(team_member *m)
 {
     const job *own = (const job *)m->state + m->index;
     char why[ARENA_TEXT] = "";
-    for (size_t n = 0; n < calls(200, 2000); ++n)
+    for (size_t n = 0; n < suite_count(200, 2000); ++n)
         if (!job_works(own, own->plan, own->queue, why))
             team_say(m, "call %zu: %s", n, why);
 }
@@ -109,7 +94,7 @@ static void call_or_plan(team_member *m)
         call_own(m);
         return;
     }
-    for (size_t n = 0; n < calls(200, 2000); ++n) {
+    for (size_t n = 0; n < suite_count(200, 2000); ++n) {
         clattn_plan *plan = NULL;
         clattn_attention problem = own->attention.problem;
         problem.kernel = "tiled1";
@@ -141,7 +126,7 @@ static void make_contexts(team_member *m)
 {
     const opencl *cl = opencl_get();
     clattn_error error;
-    for (size_t n = 0; n < calls(2, 20); ++n) {
+    for (size_t n = 0; n < suite_count(2, 20); ++n) {
         clattn_context *ctx = NULL;
         const clattn_status status =
             n % 2 ? clattn_context_create(&ctx, NULL, &error)
@@ -171,7 +156,7 @@ static void leave_in_flight(team_member *m)
     const job *own = (const job *)m->state + m->index;
     clattn_error error = {.message = "OpenCL failed"};
     char why[ARENA_TEXT] = "";
-    for (size_t n = 0; n < calls(20, 400); ++n) {
+    for (size_t n = 0; n < suite_count(20, 400); ++n) {
         clattn_plan *plan = NULL;
         cl_event event = NULL;
         cl_command_queue queue =
