@@ -138,6 +138,34 @@ START_TEST(an_event_that_fails_fails_the_call_and_no_other)
 }
 END_TEST
 
+/* A driver may take such an event, and its command never ends. */
+START_TEST(an_event_that_has_failed_already_is_refused)
+{
+    cl_event event = NULL;
+    clattn_error error;
+    char why[ARENA_TEXT] = "";
+    begin(_i);
+    ck_assert_int_eq(job_reset(&j), CL_SUCCESS);
+    cl_event gate = make_gate();
+    clRetainEvent(gate);
+    open_gate(gate, -7);
+    cl_command_queue queue =
+        clCreateCommandQueue(opencl_get()->cl, opencl_get()->device, 0, NULL);
+    const clattn_status status =
+        job_enqueue(&j, j.plan, queue, &gate, &event, &error);
+    ck_assert_msg(
+        status == CLATTN_DEVICE_ERROR && event == NULL &&
+            error.cl_code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+            strstr(error.message, "wait_list[0]") != NULL,
+        "status %d: %s", (int)status, error.message);
+    clReleaseEvent(gate);
+    clReleaseCommandQueue(queue);
+    ck_assert_msg(job_is_untouched(&j, why), "%s", why);
+    ck_assert_msg(job_works(&j, j.plan, j.queue, why), "afterwards: %s", why);
+    job_destroy(&j);
+}
+END_TEST
+
 /* ---- Everything goes ----------------------------------------------------- */
 
 /* All outputs into host memory, once `after` has come. */
@@ -261,6 +289,8 @@ int main(void)
         t, launches_wait_for_each_other_out_of_order, 0, (int)COUNT(CALLS));
     tcase_add_loop_test(t, an_event_that_fails_fails_the_call_and_no_other, 0,
         2 * (int)COUNT(CALLS));
+    tcase_add_loop_test(
+        t, an_event_that_has_failed_already_is_refused, 0, (int)COUNT(CALLS));
     tcase_add_loop_test(
         t, everything_goes_while_work_is_in_flight, 0, 2 * (int)COUNT(CALLS));
     tcase_add_loop_test(

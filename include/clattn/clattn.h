@@ -258,7 +258,9 @@ const char *clattn_kernel_name(size_t index);
  *
  * clattn_X_enqueue
  *   queue      of the plan's context and device, in order or out of order
- *   wait_list  num_wait events to wait for; NULL if there are none
+ *   wait_list  num_wait events of that context to wait for; NULL if there are
+ *              none.  One that has failed already is CLATTN_DEVICE_ERROR, and
+ *              nothing is enqueued
  *   event      may be NULL.  Receives an event, yours to release, complete when
  *              all outputs are written and no buffer is in use any more, even
  *              if there was nothing to compute.  Its profile is that of the

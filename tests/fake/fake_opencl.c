@@ -91,6 +91,12 @@ static cl_int let_go(void *handle, enum kind kind, cl_int wrong)
     return CL_SUCCESS;
 }
 
+/* A queue's or buffer's. */
+static const void *context_of(const void *handle)
+{
+    return ((const object *)handle)->context;
+}
+
 /* ---- Contexts and queues ------------------------------------------------- */
 
 cl_context clCreateContext(const cl_context_properties *properties,
@@ -326,7 +332,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
     ++launches;
     mixed += !is_own((const void *)kernel);
     if (event)
-        *event = (void *)make(EVENT, NULL, 0, NULL);
+        *event = (void *)make(EVENT, context_of(queue), 0, NULL);
     return CL_SUCCESS;
 }
 
@@ -336,8 +342,21 @@ cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint num_wait,
     (void)num_wait, (void)wait_list;
     if (!is(queue, QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    *event = (void *)make(EVENT, NULL, 0, NULL);
+    *event = (void *)make(EVENT, context_of(queue), 0, NULL);
     return CL_SUCCESS;
+}
+
+/* All are of the queue's context, and complete. */
+cl_int clGetEventInfo(
+    cl_event event, cl_event_info what, size_t room, void *to, size_t *needed)
+{
+    const cl_int state = CL_COMPLETE;
+    if (!is(event, EVENT))
+        return CL_INVALID_EVENT;
+    if (what == CL_EVENT_CONTEXT)
+        return ANSWER(((const object *)(void *)event)->context);
+    return what == CL_EVENT_COMMAND_EXECUTION_STATUS ? ANSWER(state)
+                                                     : CL_INVALID_VALUE;
 }
 
 cl_int clReleaseEvent(cl_event event)
