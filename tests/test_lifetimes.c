@@ -40,6 +40,19 @@ static cl_event make_gate(void)
     return gate;
 }
 
+/* Out of order where the device can. */
+static cl_command_queue make_queue(clattn_context *ctx, bool in_order)
+{
+    const cl_device_id device = clattn_context_device(ctx);
+    cl_command_queue_properties has = 0;
+    clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof has, &has, NULL);
+    cl_command_queue queue =
+        clCreateCommandQueue(clattn_context_cl(ctx), device,
+            in_order ? 0 : has & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    ck_assert_ptr_nonnull(queue);
+    return queue;
+}
+
 static void open_gate(cl_event gate, cl_int status)
 {
     ck_assert_int_eq(clSetUserEventStatus(gate, status), CL_SUCCESS);
@@ -116,14 +129,11 @@ END_TEST
    written, and the context goes on. */
 START_TEST(an_event_that_fails_fails_the_call_and_no_other)
 {
-    const opencl *cl = opencl_get();
-    const bool in_order = _i % 2;
     cl_event event = NULL;
     clattn_error error;
     char why[ARENA_TEXT] = "";
     begin(_i / 2);
-    cl_command_queue queue = clCreateCommandQueue(cl->cl, cl->device,
-        in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    cl_command_queue queue = make_queue(opencl_get()->ctx, _i % 2);
     ck_assert_int_eq(job_reset(&j), CL_SUCCESS);
     cl_event gate = make_gate();
     ck_assert_msg(
@@ -149,8 +159,7 @@ START_TEST(an_event_that_has_failed_already_is_refused)
     cl_event gate = make_gate();
     clRetainEvent(gate);
     open_gate(gate, -7);
-    cl_command_queue queue =
-        clCreateCommandQueue(opencl_get()->cl, opencl_get()->device, 0, NULL);
+    cl_command_queue queue = make_queue(opencl_get()->ctx, true);
     const clattn_status status =
         job_enqueue(&j, j.plan, queue, &gate, &event, &error);
     ck_assert_msg(
@@ -215,9 +224,7 @@ START_TEST(everything_goes_while_work_is_in_flight)
     job_create(&j, ctx, &CALLS[_i / 2], 1);
     for (size_t m = 0; m < j.op.memory->memories; ++m)
         copy[m] = calloc(1, job_bytes(&j, m));
-    cl_command_queue queue =
-        clCreateCommandQueue(clattn_context_cl(ctx), clattn_context_device(ctx),
-            _i % 2 ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    cl_command_queue queue = make_queue(ctx, _i % 2);
     cl_event gate = clCreateUserEvent(clattn_context_cl(ctx), NULL);
     ck_assert_int_eq(job_reset(&j), CL_SUCCESS);
     ck_assert_msg(
