@@ -39,6 +39,57 @@ cleanup:
     return status;
 }
 
+/*
+ * What waits for an event that has failed already may wait for ever: PoCL 3.1
+ * takes such a wait list and never ends the command.
+ */
+static clattn_status check_event(const clattn_context *ctx,
+    const cl_event *wait_list, size_t i, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    const cl_event event = wait_list[i];
+    cl_context cl = NULL;
+    cl_int state = CL_QUEUED;
+
+    if (!event)
+        return error_set(error, CLATTN_INVALID, "wait_list[%zu] is NULL", i);
+    TRY(error_check_cl(error,
+        clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof cl, &cl, NULL),
+        "clGetEventInfo(CL_EVENT_CONTEXT)"));
+    TRY(error_check_cl(error,
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+            &state, NULL),
+        "clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS)"));
+    if (cl != ctx->cl)
+        status = error_set(error, CLATTN_INVALID,
+            "wait_list[%zu] is an event of another context than the plan", i);
+    else if (state < 0) {
+        status = error_set(error, CLATTN_DEVICE_ERROR,
+            "wait_list[%zu] has failed: %s (%d)", i, error_cl_name(state),
+            state);
+        if (error)
+            error->cl_code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
+
+cleanup:
+    return status;
+}
+
+static clattn_status check_wait_list(const clattn_context *ctx,
+    cl_uint num_wait, const cl_event *wait_list, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    if ((num_wait > 0) != (wait_list != NULL))
+        return error_set(error, CLATTN_INVALID,
+            "num_wait is %u, but wait_list is %sNULL", (unsigned)num_wait,
+            wait_list ? "not " : "");
+    for (cl_uint i = 0; i < num_wait; ++i)
+        TRY(check_event(ctx, wait_list, i, error));
+
+cleanup:
+    return status;
+}
+
 clattn_status call_begin(call *c, const clattn_plan *plan,
     enum operation operation, cl_command_queue queue, cl_uint num_wait,
     const cl_event *wait_list, clattn_error *error)
@@ -53,10 +104,7 @@ clattn_status call_begin(call *c, const clattn_plan *plan,
             operation_name(plan->operation), operation_name(operation));
     TRY(context_check(plan->ctx, error));
     TRY(check_queue(plan->ctx, queue, error));
-    if ((num_wait > 0) != (wait_list != NULL))
-        return error_set(error, CLATTN_INVALID,
-            "num_wait is %u, but wait_list is %sNULL", (unsigned)num_wait,
-            wait_list ? "not " : "");
+    TRY(check_wait_list(plan->ctx, num_wait, wait_list, error));
     c->plan = plan;
     c->chain.queue = queue;
     c->chain.num_wait = num_wait;

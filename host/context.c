@@ -202,5 +202,8 @@ size_t clattn_context_build_log(
 {
     if (!ctx || (!text && capacity_bytes > 0))
         return 0;
+    /* Its lock may be held by a thread that a forked child has not. */
+    if (!process_may_use_opencl())
+        return 0;
     return program_cache_log(ctx->programs, text, capacity_bytes);
 }

@@ -75,7 +75,8 @@ void clattn_plan_destroy(clattn_plan *plan)
 {
     if (!plan)
         return;
-    if (plan->slopes)
+    /* As a context leaves its objects alone in a forked child. */
+    if (plan->slopes && process_may_use_opencl())
         clReleaseMemObject(plan->slopes);
     clattn_context_destroy(plan->ctx);
     free(plan);

@@ -189,7 +189,21 @@ START_TEST(wrong_queues_and_wait_lists_are_refused)
                          &p.args, 1, NULL, NULL, &error),
         CLATTN_INVALID);
 
+    cl_event nothing = NULL;
+    ck_assert_int_eq(clattn_attention_enqueue(p.plan, opencl_get()->in_order,
+                         &p.args, 1, &nothing, NULL, &error),
+        CLATTN_INVALID);
+    ck_assert_msg(
+        strstr(error.message, "wait_list[0]") != NULL, "%s", error.message);
+
     ck_assert_int_eq(clattn_context_create(&other, NULL, NULL), CLATTN_OK);
+    cl_event foreign = clCreateUserEvent(clattn_context_cl(other), &code);
+    ck_assert_int_eq(clattn_attention_enqueue(p.plan, opencl_get()->in_order,
+                         &p.args, 1, &foreign, NULL, &error),
+        CLATTN_INVALID);
+    ck_assert_msg(
+        strstr(error.message, "another context") != NULL, "%s", error.message);
+    clReleaseEvent(foreign);
     cl_command_queue queue = clCreateCommandQueue(
         clattn_context_cl(other), clattn_context_device(other), 0, &code);
     ck_assert_int_eq(code, CL_SUCCESS);

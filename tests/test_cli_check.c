@@ -259,6 +259,30 @@ START_TEST(a_wrong_kernel_is_found_and_its_line_brings_it_back)
 }
 END_TEST
 
+/* Four heads that share one of k and v, one row: as in decoding: the rows that are
+   wrong are named, and without them the same device is right. */
+START_TEST(rows_that_are_wrong_can_be_switched_off)
+{
+    const char *const draw[] = {
+        "--draw", "B=1 Hq=4 Hkv=1 Lq=1 Lk=9 D=8 Dv=8 seed=7", NULL};
+    change_kernel(
+        "weighted_sum.cl", "STORE(OT, sum,", "STORE(OT, sum + 0.01f,");
+    const char *folder = changed_kernels()[0];
+    const char *const without[] = {
+        folder, "CLATTN_DISABLE=tiled16,tiled8,tiled4,tiled1", NULL};
+    run_check(draw, changed_kernels());
+    ck_assert_msg(got.code == EXIT_FAILED &&
+                      strstr(got.out, "row tiled16        WRONG: ") != NULL &&
+                      strstr(got.out, "row lanes          right\n") != NULL,
+        "%d: %s%s", got.code, got.out, got.err);
+    run_check(draw, without);
+    ck_assert_msg(got.code == EXIT_DONE &&
+                      strstr(got.out, "row lanes          right\n") != NULL &&
+                      strstr(got.out, "tiled16: switched off") != NULL,
+        "%d: %s%s", got.code, got.out, got.err);
+}
+END_TEST
+
 START_TEST(a_kernel_that_does_not_compile_is_found)
 {
     change_kernel("scale_softmax.cl", "__kernel", "#error no such luck\n");
@@ -315,6 +339,7 @@ int main(void)
     tcase_add_unchecked_fixture(run, make_files, scratch_end);
     tcase_add_test(run, a_right_device_has_a_report_in_both_forms_and_code_0);
     tcase_add_test(run, a_wrong_kernel_is_found_and_its_line_brings_it_back);
+    tcase_add_test(run, rows_that_are_wrong_can_be_switched_off);
     tcase_add_test(run, a_kernel_that_does_not_compile_is_found);
     tcase_add_test(run, the_program_cache_is_neither_read_nor_written);
     suite_add_tcase(suite, run);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_devices.c - finding devices: none, broken drivers, several devices, and
- * a process after fork.  Each case is a process of its own, since loader and
- * driver read their environment once.
+ * test_devices.c - finding devices: none, broken drivers, several devices.  Each
+ * case is a process of its own, since loader and driver read their environment
+ * once.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "clattn/clattn.h"
+#include "one_key.h"
 #include "scratch.h"
 #include "suite.h"
 
@@ -44,25 +43,6 @@ static int child_list(void)
     return status != CLATTN_OK;
 }
 
-/* One key returns its value: whether the context works. */
-static bool works(clattn_context *ctx)
-{
-    const float q = 1, k = 2, v = 3;
-    float out = 0;
-    clattn_attention problem;
-    clattn_attention_init(&problem, sizeof problem);
-    problem.B = problem.Hq = problem.Hkv = 1;
-    problem.Lq = problem.Lk = problem.D = problem.Dv = 1;
-    problem.dtype = CLATTN_F32;
-    const clattn_attention_args args = {.struct_size = sizeof args,
-        .out = {.host = &out},
-        .q = {.host = &q},
-        .k = {.host = &k},
-        .v = {.host = &v}};
-    return clattn_attention_host(ctx, &problem, &args, NULL) == CLATTN_OK &&
-           out == v;
-}
-
 /* Print where in the list a context's device is, and whether it works. */
 static void print_device(clattn_context *ctx)
 {
@@ -73,7 +53,7 @@ static void print_device(clattn_context *ctx)
         clattn_device_get(&device, i, NULL);
         if (device.id == clattn_context_device(ctx))
             printf("index %zu, name %s, %s\n", i, device.name,
-                works(ctx) ? "works" : "fails");
+                one_key_works(ctx) ? "works" : "fails");
     }
 }
 
@@ -92,33 +72,6 @@ static int child_create(void)
         printf("and a context without success, or none with it\n");
     clattn_context_destroy(ctx);
     return status;
-}
-
-/* The parent uses the library, forks, and the child calls it again. */
-static int child_fork(void)
-{
-    clattn_error error;
-    clattn_context *ctx = NULL, *fresh = NULL;
-    if (clattn_context_create(&ctx, NULL, NULL) != CLATTN_OK || !works(ctx))
-        return 1;
-    fflush(stdout);
-    const pid_t forked = fork();
-    if (forked == 0) {
-        size_t count = 0;
-        const clattn_status made = clattn_context_create(&fresh, NULL, &error);
-        printf("create %d, count %d, %s: %s\n", (int)made,
-            (int)clattn_device_count(&count, NULL),
-            works(ctx) ? "works" : "old context refuses", error.message);
-        clattn_context_destroy(ctx);
-        fflush(stdout);
-        _exit(made == CLATTN_FORKED ? 0 : 2);
-    }
-    int state = 0;
-    waitpid(forked, &state, 0);
-    const bool unharmed = works(ctx);
-    clattn_context_destroy(ctx);
-    printf("parent %s\n", unharmed ? "works" : "fails");
-    return !WIFEXITED(state) || WEXITSTATUS(state) != 0 || !unharmed;
 }
 
 /* ---- Places for drivers -------------------------------------------------- */
@@ -272,18 +225,6 @@ START_TEST(the_list_marks_the_device_that_no_spec_chooses)
 }
 END_TEST
 
-/* ---- After fork ---------------------------------------------------------- */
-
-START_TEST(a_forked_child_gets_an_error_in_time_and_the_parent_goes_on)
-{
-    char line[2 * SCRATCH_PATH];
-    const char *const environment[] = {vendors(line, "two", true, false), NULL};
-    const child_result forked = child_run("fork", environment, 10);
-    ck_assert_msg(forked.exit_code == 0, "exit %d after %.1f s: %s",
-        forked.exit_code, forked.seconds, forked.output);
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -291,8 +232,6 @@ int main(int argc, char **argv)
         return child_list();
     if (strcmp(mode, "create") == 0)
         return child_create();
-    if (strcmp(mode, "fork") == 0)
-        return child_fork();
 
     TCase *t = tcase_create("devices");
     tcase_add_unchecked_fixture(t, scratch_begin, scratch_end);
@@ -305,8 +244,6 @@ int main(int argc, char **argv)
         t, a_spec_chooses_the_device_it_names_or_none, 0, (int)COUNT(SPECS));
     tcase_add_loop_test(
         t, the_list_marks_the_device_that_no_spec_chooses, 0, 2);
-    tcase_add_test(
-        t, a_forked_child_gets_an_error_in_time_and_the_parent_goes_on);
 
     Suite *suite = suite_create("devices");
     suite_add_tcase(suite, t);

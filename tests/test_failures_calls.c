@@ -24,6 +24,7 @@ static bool (*meets)(char why[ARENA_TEXT]);
 
 static clattn_plan *plan;
 static cl_mem buffers[ARENA_TENSORS];
+static cl_event gate; /* that every enqueue waits for */
 static cl_event event;
 
 /* ---- Outputs --------------------------------------------------------------- */
@@ -80,7 +81,7 @@ static void nothing(void)
 static clattn_status call_enqueue(clattn_error *error)
 {
     return called.enqueue(plan, opencl_get()->in_order, called.trial, buffers,
-        (clattn_output){0}, NULL, &event, error);
+        (clattn_output){0}, &gate, &event, error);
 }
 
 static void release_event(void)
@@ -121,7 +122,10 @@ static void take_enqueue(const char *about)
     for (size_t m = 0; m < a->memories; ++m)
         buffers[m] = opencl_buffer(
             a->memory[m].data, a->memory[m].count * sizeof(float));
+    gate = clCreateUserEvent(opencl_get()->cl, NULL);
+    ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     take(&deed);
+    clReleaseEvent(gate);
     for (size_t m = 0; m < a->memories; ++m)
         clReleaseMemObject(buffers[m]);
     clattn_plan_destroy(plan);

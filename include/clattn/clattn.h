@@ -45,7 +45,9 @@
  *      initialised: a value without its flag, or a flag without its value, is
  *      refused, never ignored.
  *   7. Contexts and plans may be used by any number of threads at once; only
- *      destroy must be the last use.  A plan never changes once made.
+ *      destroy must be the last use.  A plan never changes once made.  In a
+ *      child of fork() after the first use of OpenCL, what needs it returns
+ *      CLATTN_FORKED, and destroy lets go of host memory alone.
  *   8. The library never exits.  Outside contexts it keeps only the id of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
@@ -163,7 +165,8 @@ cl_device_id clattn_context_device(const clattn_context *ctx);
 /*
  * The compiler's log of the last build that failed on this context, cut to
  * capacity_bytes with its terminating 0.  Returns the bytes that the whole log
- * needs, 1 if no build failed.  text may be NULL if capacity_bytes is 0.
+ * needs, 1 if no build failed, 0 after fork().  text may be NULL if
+ * capacity_bytes is 0.
  */
 size_t clattn_context_build_log(
     clattn_context *ctx, char *text, size_t capacity_bytes);
@@ -255,7 +258,9 @@ const char *clattn_kernel_name(size_t index);
  *
  * clattn_X_enqueue
  *   queue      of the plan's context and device, in order or out of order
- *   wait_list  num_wait events to wait for; NULL if there are none
+ *   wait_list  num_wait events of that context to wait for; NULL if there are
+ *              none.  One that has failed already is CLATTN_DEVICE_ERROR, and
+ *              nothing is enqueued
  *   event      may be NULL.  Receives an event, yours to release, complete when
  *              all outputs are written and no buffer is in use any more, even
  *              if there was nothing to compute.  Its profile is that of the

@@ -4,6 +4,9 @@
  * that computes nothing.  Buffers that are made from host memory read all of
  * it, and reads of buffers write all of it, so that a sanitizer sees both.
  */
+#define _POSIX_C_SOURCE 200809L
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +24,24 @@ enum kind {
     EVENT
 };
 
+enum {
+    MOST_ARGUMENTS = 16
+};
+
 typedef struct object {
     enum kind kind;
-    unsigned references;
+    atomic_uint references;
     const struct object *context; /* a buffer's or queue's */
     size_t bytes;                 /* a buffer's */
+    /* A kernel's: which thread set each argument.  Not atomic, as with any
+       driver: who calls has to see to it that threads take turns. */
+    const void *setter[MOST_ARGUMENTS];
 } object;
 
-static size_t live, launches;
+static atomic_size_t live, launches, mixed;
+
+/* Its address names the thread. */
+static _Thread_local char this_thread;
 
 size_t fake_live(void)
 {
@@ -40,6 +53,11 @@ size_t fake_launches(void)
     return launches;
 }
 
+size_t fake_mixed(void)
+{
+    return mixed;
+}
+
 static object *make(
     enum kind kind, const void *context, size_t bytes, cl_int *code)
 {
@@ -48,7 +66,10 @@ static object *make(
         *code = o ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     if (!o)
         return NULL;
-    *o = (object){kind, 1, context, bytes};
+    o->kind = kind;
+    atomic_init(&o->references, 1);
+    o->context = context;
+    o->bytes = bytes;
     ++live;
     return o;
 }
@@ -68,6 +89,12 @@ static cl_int let_go(void *handle, enum kind kind, cl_int wrong)
         --live;
     }
     return CL_SUCCESS;
+}
+
+/* A queue's or buffer's. */
+static const void *context_of(const void *handle)
+{
+    return ((const object *)handle)->context;
 }
 
 /* ---- Contexts and queues ------------------------------------------------- */
@@ -199,14 +226,17 @@ cl_int clBuildProgram(cl_program program, cl_uint count,
     void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     (void)count, (void)devices, (void)options, (void)notify, (void)data;
-    return is(program, PROGRAM) ? CL_SUCCESS : CL_INVALID_PROGRAM;
+    if (!is(program, PROGRAM))
+        return CL_INVALID_PROGRAM;
+    return FAKE_DEVICE.refuses_to_build ? CL_BUILD_PROGRAM_FAILURE : CL_SUCCESS;
 }
 
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
     cl_program_build_info what, size_t room, void *to, size_t *needed)
 {
     (void)program, (void)device, (void)what;
-    return fake_answer_text("", room, to, needed);
+    return fake_answer_text(
+        FAKE_DEVICE.refuses_to_build ? "error: no" : "", room, to, needed);
 }
 
 /* No program has a binary, and no binary is one. */
@@ -259,8 +289,23 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
 cl_int clSetKernelArg(
     cl_kernel kernel, cl_uint index, size_t bytes, const void *value)
 {
-    (void)index, (void)bytes, (void)value;
-    return is(kernel, KERNEL) ? CL_SUCCESS : CL_INVALID_KERNEL;
+    (void)bytes, (void)value;
+    if (!is(kernel, KERNEL))
+        return CL_INVALID_KERNEL;
+    if (index >= MOST_ARGUMENTS)
+        return CL_INVALID_ARG_INDEX;
+    ((object *)(void *)kernel)->setter[index] = &this_thread;
+    sched_yield(); /* the moment for another thread to come between */
+    return CL_SUCCESS;
+}
+
+/* Whether each argument was set by the thread that launches. */
+static bool is_own(const object *kernel)
+{
+    for (size_t i = 0; i < MOST_ARGUMENTS; ++i)
+        if (kernel->setter[i] && kernel->setter[i] != &this_thread)
+            return false;
+    return true;
 }
 
 /* ---- Events -------------------------------------------------------------- */
@@ -285,8 +330,9 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
     if (group > FAKE_DEVICE.max_group || group > FAKE_DEVICE.kernel_group)
         return CL_INVALID_WORK_GROUP_SIZE;
     ++launches;
+    mixed += !is_own((const void *)kernel);
     if (event)
-        *event = (void *)make(EVENT, NULL, 0, NULL);
+        *event = (void *)make(EVENT, context_of(queue), 0, NULL);
     return CL_SUCCESS;
 }
 
@@ -296,8 +342,21 @@ cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint num_wait,
     (void)num_wait, (void)wait_list;
     if (!is(queue, QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    *event = (void *)make(EVENT, NULL, 0, NULL);
+    *event = (void *)make(EVENT, context_of(queue), 0, NULL);
     return CL_SUCCESS;
+}
+
+/* All are of the queue's context, and complete. */
+cl_int clGetEventInfo(
+    cl_event event, cl_event_info what, size_t room, void *to, size_t *needed)
+{
+    const cl_int state = CL_COMPLETE;
+    if (!is(event, EVENT))
+        return CL_INVALID_EVENT;
+    if (what == CL_EVENT_CONTEXT)
+        return ANSWER(((const object *)(void *)event)->context);
+    return what == CL_EVENT_COMMAND_EXECUTION_STATUS ? ANSWER(state)
+                                                     : CL_INVALID_VALUE;
 }
 
 cl_int clReleaseEvent(cl_event event)

@@ -2,10 +2,13 @@
  *
  * fake_opencl.h - an OpenCL whose one device computes nothing: linked in place
  * of the loader, it lets whole public calls run without a driver, on a device
- * of any limits, and counts what is not released.
+ * of any limits, and counts what is not released.  Threads may use it as they
+ * may use OpenCL: all but the arguments of one kernel.
  */
 #ifndef CLATTN_TESTS_FAKE_OPENCL_H
 #define CLATTN_TESTS_FAKE_OPENCL_H
+
+#include <stdbool.h>
 
 #include "clattn/clattn.h"
 
@@ -17,6 +20,7 @@ typedef struct fake_device {
     size_t kernel_group; /* what a kernel takes, as built */
     cl_ulong local_bytes, buffer_bytes;
     cl_uint native_width, address_bits;
+    bool refuses_to_build; /* with a log */
 } fake_device;
 
 /* To be changed before a context is made. */
@@ -31,5 +35,8 @@ size_t fake_live(void);
 
 /* Kernels enqueued so far. */
 size_t fake_launches(void);
+/* Those with an argument that was set by another thread than the one that
+   enqueued them. */
+size_t fake_mixed(void);
 
 #endif

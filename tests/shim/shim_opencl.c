@@ -226,6 +226,11 @@ CODE_AND(clEnqueueWriteBuffer,
 CREATE(clCreateUserEvent, EVENT, cl_event,
     (cl_context context, cl_int *code_out), (context, code_out))
 
+CODE(clGetEventInfo,
+    (cl_event event, cl_event_info what, size_t bytes, void *value,
+        size_t *bytes_out),
+    (event, what, bytes, value, bytes_out))
+
 RELEASE(clReleaseEvent, cl_event)
 
 CODE(clFinish, (cl_command_queue queue), (queue))

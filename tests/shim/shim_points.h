@@ -39,6 +39,7 @@
     X(clEnqueueReadBuffer)         \
     X(clEnqueueWriteBuffer)        \
     X(clCreateUserEvent)           \
+    X(clGetEventInfo)              \
     X(clReleaseEvent)              \
     X(clFinish)
 
