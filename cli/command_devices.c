@@ -19,6 +19,10 @@ static const option_row ROWS[] = {
     {OPTION_HELP, NULL, NULL, "print this"},
 };
 
+enum {
+    PASSED_OVER_MAX = 8000 /* more than the library tells */
+};
+
 typedef struct device_list {
     size_t count;
     clattn_device *device;
@@ -119,22 +123,34 @@ static void print_device(const device_list *list, size_t index)
         printf("   note       %s\n", d->note);
 }
 
+/* What is not in the list, and what to do where that is empty. */
+static void print_missing(FILE *to, const device_list *list)
+{
+    static char passed[PASSED_OVER_MAX];
+    clattn_devices_passed_over(passed, sizeof passed);
+    if (list->count == 0)
+        fprintf(to,
+            "no OpenCL device found; install a driver: pocl-opencl-icd for "
+            "CPUs, or that of the GPU's vendor\n");
+    for (const char *line = passed; *line;) {
+        const size_t length = strcspn(line, "\n");
+        fprintf(to, "passed over: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static void print_list(const device_list *list)
 {
     bool has_default = false;
-    if (list->count == 0) {
-        printf("no OpenCL device found; install a driver: pocl-opencl-icd for "
-               "CPUs, or that of the GPU's vendor\n");
-        return;
-    }
     for (size_t i = 0; i < list->count; i++) {
         print_device(list, i);
         has_default = has_default || list->device[i].is_default;
     }
     const char *wanted = environment_value("CLATTN_DEVICE");
-    if (!has_default)
+    if (list->count > 0 && !has_default)
         printf("no default: CLATTN_DEVICE=%s matches none of them\n",
             wanted ? wanted : "");
+    print_missing(stdout, list);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -151,6 +167,7 @@ static bool fill_object(json_t *o, const device_list *list, size_t i)
     return failed == 0;
 }
 
+/* The array alone is on standard output, so that a program can read it. */
 static bool print_json(const device_list *list, failure *f)
 {
     json_t *array = json_array();
@@ -164,6 +181,7 @@ static bool print_json(const device_list *list, failure *f)
     if (done) {
         json_dumpf(array, stdout, JSON_INDENT(2));
         printf("\n");
+        print_missing(stderr, list);
     }
     json_decref(array);
     return done || fail(f, "no memory for the list of devices as JSON");

@@ -64,7 +64,7 @@ clattn_status clattn_context_create(
     device_facts *facts = NULL;
     size_t count = 0, index = 0;
     environment env;
-    clattn_error passed;
+    passed_over passed;
     cl_int code = CL_SUCCESS;
 
     error_none(error);
@@ -76,7 +76,8 @@ clattn_status clattn_context_create(
     status =
         device_choose(&index, facts, count, spec ? spec : env.device, error);
     if (status != CLATTN_OK) {
-        error_add_cause(error, "passed over", &passed);
+        passed_over_drivers(&passed, env.vendors);
+        passed_over_tell(&passed, error);
         goto cleanup;
     }
     cl_context cl = clCreateContext(NULL, 1, &ids[index], NULL, NULL, &code);

@@ -212,35 +212,37 @@ static clattn_status list_platforms(
         error, clGetPlatformIDs(*count, *platforms, NULL), "clGetPlatformIDs");
 }
 
-/* The reason why a platform was passed over, with its name, or a device. */
+/* A platform that is passed over, or a device of it. */
 static void pass_over(
-    clattn_error *passed, cl_platform_id platform, const clattn_error *why)
+    passed_over *passed, cl_platform_id platform, const clattn_error *why)
 {
     char name[128];
-    if (passed->status != CLATTN_OK)
-        return;
     query_platform_name(platform, name, sizeof name);
-    *passed = *why;
-    snprintf(passed->message, sizeof passed->message, "%s: %.300s",
-        name[0] != '\0' ? name : "a platform", why->message);
+    passed_over_add(
+        passed, name[0] != '\0' ? name : "a platform", why->message);
+    if (passed->cl_code == CL_SUCCESS)
+        passed->cl_code = why->cl_code;
 }
 
 static cl_uint platform_devices(cl_platform_id platform, cl_device_id *ids,
-    cl_uint room, clattn_error *passed)
+    cl_uint room, passed_over *passed)
 {
     cl_uint count = 0;
     clattn_error why;
     const cl_int code =
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, ids, &count);
-    if (error_check_cl(&why, code, "clGetDeviceIDs") == CLATTN_OK)
-        return count;
-    pass_over(passed, platform, &why);
-    return 0;
+    if (error_check_cl(&why, code, "clGetDeviceIDs") != CLATTN_OK)
+        count = 0;
+    else if (count == 0)
+        error_set(&why, CLATTN_NO_DEVICE, "it has no devices");
+    if (count == 0)
+        pass_over(passed, platform, &why);
+    return count;
 }
 
 /* Append a platform's devices whose facts can be read. */
 static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
-    device_facts **facts, size_t *count, clattn_error *passed,
+    device_facts **facts, size_t *count, passed_over *passed,
     clattn_error *error)
 {
     const cl_uint more = platform_devices(platform, NULL, 0, passed);
@@ -271,7 +273,7 @@ static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
 }
 
 clattn_status device_list(cl_device_id **ids, device_facts **facts,
-    size_t *count, clattn_error *passed, clattn_error *error)
+    size_t *count, passed_over *passed, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
     cl_platform_id *platforms = NULL;
@@ -280,8 +282,9 @@ clattn_status device_list(cl_device_id **ids, device_facts **facts,
     *ids = NULL;
     *facts = NULL;
     *count = 0;
-    error_none(passed);
+    *passed = (passed_over){.cl_code = CL_SUCCESS};
     TRY(list_platforms(&platforms, &n_platforms, error));
+    passed->platforms = n_platforms;
     for (cl_uint i = 0; i < n_platforms; ++i)
         TRY(append_devices(platforms[i], ids, facts, count, passed, error));
 
@@ -301,7 +304,7 @@ clattn_status clattn_device_count(size_t *count, clattn_error *error)
 {
     cl_device_id *ids = NULL;
     device_facts *facts = NULL;
-    clattn_error passed;
+    passed_over passed;
     error_none(error);
     if (!count)
         return error_set(error, CLATTN_INVALID, "count is NULL");
@@ -310,6 +313,25 @@ clattn_status clattn_device_count(size_t *count, clattn_error *error)
     free(ids);
     free(facts);
     return status;
+}
+
+size_t clattn_devices_passed_over(char *text, size_t capacity_bytes)
+{
+    cl_device_id *ids = NULL;
+    device_facts *facts = NULL;
+    size_t count = 0;
+    environment env;
+    passed_over passed;
+    if (!text && capacity_bytes > 0)
+        return 0;
+    environment_read(&env);
+    if (device_list(&ids, &facts, &count, &passed, NULL) == CLATTN_OK)
+        passed_over_drivers(&passed, env.vendors);
+    if (capacity_bytes > 0)
+        snprintf(text, capacity_bytes, "%s", passed.text);
+    free(ids);
+    free(facts);
+    return passed.length + 1;
 }
 
 /* All but struct_size, is_default and what the caller's struct lacks. */
@@ -356,7 +378,7 @@ clattn_status clattn_device_get(
     device_facts *facts = NULL;
     size_t count = 0, best = 0;
     environment env;
-    clattn_error passed;
+    passed_over passed;
     clattn_device full;
 
     error_none(error);
@@ -370,7 +392,9 @@ clattn_status clattn_device_get(
     if (index >= count) {
         status = error_set(error, CLATTN_NO_DEVICE,
             "device index is %zu, but there are %zu devices", index, count);
-        error_add_cause(error, "passed over", &passed);
+        environment_read(&env);
+        passed_over_drivers(&passed, env.vendors);
+        passed_over_tell(&passed, error);
         goto cleanup;
     }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "clattn/clattn.h"
+#include "passed_over.h"
 
 /* All that decisions depend on. */
 typedef struct device_limits {
@@ -41,10 +42,10 @@ clattn_status device_query(cl_device_id id, device_limits *limits,
     device_facts *facts, clattn_error *error);
 
 /* All devices of all platforms.  *ids and *facts are the caller's to free;
-   none is CLATTN_OK and *count 0.  What fails is passed over: *passed says why
-   the first was, and is CLATTN_OK if none was. */
+   none is CLATTN_OK and *count 0.  What fails is passed over: *passed says why,
+   but for drivers that do not load. */
 clattn_status device_list(cl_device_id **ids, device_facts **facts,
-    size_t *count, clattn_error *passed, clattn_error *error);
+    size_t *count, passed_over *passed, clattn_error *error);
 
 /*
  * The index that a spec chooses among facts[count]; see clattn_context_create

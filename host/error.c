@@ -50,17 +50,6 @@ clattn_status error_set(
     return status;
 }
 
-void error_add_cause(
-    clattn_error *error, const char *what, const clattn_error *cause)
-{
-    if (!error || cause->status == CLATTN_OK)
-        return;
-    const size_t used = strlen(error->message);
-    snprintf(error->message + used, sizeof error->message - used, "; %s: %s",
-        what, cause->message);
-    error->cl_code = cause->cl_code;
-}
-
 static bool is_allocation_failure(cl_int code)
 {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||

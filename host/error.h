@@ -29,11 +29,6 @@ clattn_status error_none(clattn_error *error);
 clattn_status error_set(clattn_error *error, clattn_status status,
     const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* "; " and more of the sentence, cut to fit; `cause` is another error, whose
-   code becomes this one's.  A no-op where there is no cause. */
-void error_add_cause(
-    clattn_error *error, const char *what, const clattn_error *cause);
-
 /*
  * The status of what an OpenCL call returned: CL_SUCCESS is CLATTN_OK and
  * leaves *error alone; allocation failures are CLATTN_NO_MEMORY, the rest

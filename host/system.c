@@ -74,6 +74,15 @@ static void cache_directory(char *to, size_t capacity)
         to[0] = '\0';
 }
 
+static void vendors_path(char *to, size_t capacity)
+{
+    read_text(to, capacity, "OCL_ICD_VENDORS");
+    if (to[0] == '\0')
+        read_text(to, capacity, "OPENCL_VENDOR_PATH");
+    if (to[0] == '\0')
+        snprintf(to, capacity, "/etc/OpenCL/vendors");
+}
+
 void environment_read(environment *env)
 {
     char cache[16], verbose[16], tuning[256];
@@ -85,6 +94,7 @@ void environment_read(environment *env)
     read_text(verbose, sizeof verbose, "CLATTN_VERBOSE");
     read_text(tuning, sizeof tuning, "CLATTN_TUNING");
     env->verbose = verbose[0] != '\0' && strcmp(verbose, "0") != 0;
+    vendors_path(env->vendors, sizeof env->vendors);
     cache_directory(env->cache_dir, sizeof env->cache_dir);
     env->cache_limit = cache_limit();
     if (strcmp(cache, "0") == 0 || env->cache_limit == 0)

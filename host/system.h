@@ -16,6 +16,7 @@ typedef struct environment {
     char kernel[64];      /* CLATTN_KERNEL: row or path to take */
     char disable[256];    /* CLATTN_DISABLE: rows or paths not to take */
     char kernel_dir[512]; /* CLATTN_KERNEL_DIR: sources instead of ours */
+    char vendors[1024];   /* where the loader finds drivers; see below */
     char cache_dir[1024]; /* where built programs are kept; empty: nowhere */
     uint64_t cache_limit; /* CLATTN_CACHE_LIMIT, in bytes */
     bool verbose;         /* CLATTN_VERBOSE: set, and neither empty nor 0 */
@@ -27,7 +28,9 @@ typedef struct environment {
  * set-user-id process.  A CLATTN_TUNING or CLATTN_CACHE_LIMIT that makes no
  * sense is ignored.  Built programs are kept in $XDG_CACHE_HOME/clattn, or
  * $HOME/.cache/clattn if that is unset or empty; nowhere if it is no absolute
- * path, if CLATTN_CACHE is 0 or if the limit is.
+ * path, if CLATTN_CACHE is 0 or if the limit is.  Drivers are found by
+ * OCL_ICD_VENDORS, else OPENCL_VENDOR_PATH, else in /etc/OpenCL/vendors: what the
+ * loader reads, for messages.
  */
 void environment_read(environment *env);
 

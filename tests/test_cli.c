@@ -346,29 +346,6 @@ START_TEST(the_index_of_the_list_is_what_device_takes)
 }
 END_TEST
 
-/* The loader looks for drivers in a folder that is not there. */
-START_TEST(without_a_device_the_list_is_empty_and_a_run_fails)
-{
-    char variable[SCRATCH_PATH + 20] = "OCL_ICD_VENDORS=";
-    scratch_path(variable + strlen(variable), "none/");
-    const char *const environment[] = {variable, NULL};
-    const char *const list[] = {"devices", NULL};
-    const char *const as_json[] = {"devices", "--json", NULL};
-    const char *const run[] = {RUN, "@x34.npy", NULL};
-    program_result got;
-    program_run(&got, list, environment);
-    ck_assert_int_eq(got.code, 0);
-    ck_assert_msg(
-        strstr(got.out, "no OpenCL device found") != NULL, "%s", got.out);
-    program_run(&got, as_json, environment);
-    ck_assert_int_eq(got.code, 0);
-    ck_assert_str_eq(got.out, "[]\n");
-    program_run(&got, run, environment);
-    ck_assert_int_eq(got.code, 1);
-    check_sentence("no device", got.err);
-}
-END_TEST
-
 static int count_commands(void)
 {
     int count = 0;
@@ -394,7 +371,6 @@ int main(void)
     tcase_add_test(
         failing, a_picture_of_20000_words_is_refused_before_the_work);
     tcase_add_test(failing, a_full_disk_behind_standard_output_is_a_failure);
-    tcase_add_test(failing, without_a_device_the_list_is_empty_and_a_run_fails);
     tcase_add_test(failing, the_index_of_the_list_is_what_device_takes);
     suite_add_tcase(suite, failing);
     TCase *telling = tcase_create("help and devices");

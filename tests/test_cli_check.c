@@ -67,18 +67,6 @@ START_TEST(what_cannot_work_is_told_before_anything_is_tried)
 }
 END_TEST
 
-START_TEST(without_a_device_it_fails_with_a_sentence)
-{
-    char variable[SCRATCH_PATH + 20] = "OCL_ICD_VENDORS=";
-    scratch_path(variable + strlen(variable), "none/");
-    const char *const environment[] = {variable, NULL};
-    run_check((const char *const[]){"--quick", NULL}, environment);
-    ck_assert_msg(got.code == EXIT_FAILED &&
-                      strncmp(got.err, "clattn: ", 8) == 0 && !got.out[0],
-        "%d: %s%s", got.code, got.out, got.err);
-}
-END_TEST
-
 /* ---- All is right ------------------------------------------------------- */
 
 static json_t *report_of(const char *about)
@@ -333,7 +321,6 @@ int main(void)
     tcase_add_unchecked_fixture(told, make_files, scratch_end);
     tcase_add_loop_test(told, what_cannot_work_is_told_before_anything_is_tried,
         0, (int)COUNT(MESSAGES));
-    tcase_add_test(told, without_a_device_it_fails_with_a_sentence);
     suite_add_tcase(suite, told);
     TCase *run = tcase_create("run");
     tcase_add_unchecked_fixture(run, make_files, scratch_end);

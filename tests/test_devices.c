@@ -10,12 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "child.h"
 #include "clattn/clattn.h"
+#include "drivers.h"
 #include "one_key.h"
-#include "scratch.h"
 #include "suite.h"
 
 enum {
@@ -24,9 +23,11 @@ enum {
 
 /* ---- What a child does --------------------------------------------------- */
 
-/* A line "index|name|kind|is_default" for each device. */
+/* A line "index|name|kind|is_default" for each device, then what was passed
+   over. */
 static int child_list(void)
 {
+    char passed[5000], cut[10];
     clattn_error error;
     size_t count = 0;
     const clattn_status status = clattn_device_count(&count, &error);
@@ -40,6 +41,13 @@ static int child_list(void)
         printf("%zu|%s|%s|%d\n", i, device.name, device.kind,
             (int)device.is_default);
     }
+    const size_t bytes = clattn_devices_passed_over(passed, sizeof passed);
+    printf("passed over: %s\n", passed);
+    if (bytes != strlen(passed) + 1 ||
+        clattn_devices_passed_over(cut, sizeof cut) != bytes ||
+        strncmp(passed, cut, sizeof cut - 1) != 0 ||
+        strlen(cut) != (bytes < sizeof cut ? bytes : sizeof cut) - 1)
+        return 1;
     return status != CLATTN_OK;
 }
 
@@ -74,64 +82,40 @@ static int child_create(void)
     return status;
 }
 
-/* ---- Places for drivers -------------------------------------------------- */
-
-static const char POCL_ICD[] = "/etc/OpenCL/vendors/pocl.icd";
-
-/* "OCL_ICD_VENDORS=<a folder with PoCL's entry and/or a broken one>". */
-static const char *vendors(char *line, const char *name, bool pocl, bool broken)
-{
-    static const char nothing[] = "libno_such_driver.so.1\n";
-    char folder[SCRATCH_PATH], file[SCRATCH_PATH], path[SCRATCH_PATH];
-    mkdir(scratch_path(folder, name), 0700);
-    if (broken) {
-        snprintf(file, sizeof file, "%s/a_broken.icd", name);
-        scratch_write(path, file, nothing, sizeof nothing - 1);
-    }
-    if (pocl) {
-        size_t bytes = 0;
-        char *entry = scratch_read(POCL_ICD, &bytes);
-        ck_assert_msg(entry != NULL, "%s: these tests need PoCL", POCL_ICD);
-        snprintf(file, sizeof file, "%s/pocl.icd", name);
-        scratch_write(path, file, entry, bytes);
-        free(entry);
-    }
-    snprintf(line, 2 * SCRATCH_PATH, "OCL_ICD_VENDORS=%s", folder);
-    return line;
-}
-
 /* ---- None ---------------------------------------------------------------- */
 
-static const struct {
-    const char *about, *name;
-    bool broken;
-} NONE[] = {
-    {"an empty folder of drivers", "empty", false},
-    {"a driver whose library is missing", "broken", true},
-};
-
-START_TEST(no_platform_is_an_empty_list_and_an_error_with_a_hint)
+START_TEST(no_device_is_an_empty_list_and_an_error_with_a_hint)
 {
-    char line[2 * SCRATCH_PATH];
+    const no_device *machine = &NO_DEVICE[_i];
+    char line[DRIVERS_LINE];
     const char *const environment[] = {
-        vendors(line, NONE[_i].name, false, NONE[_i].broken), NULL};
+        drivers_line(line, machine->folder, machine->drivers), machine->devices,
+        NULL};
     const child_result list = child_run("list", environment, LIMIT_SECONDS);
     ck_assert_msg(
         list.exit_code == 0 && strstr(list.output, "status 0, count 0") != NULL,
-        "%s: exit %d: %s", NONE[_i].about, list.exit_code, list.output);
+        "%s: exit %d: %s", machine->about, list.exit_code, list.output);
     const child_result create = child_run("create", environment, LIMIT_SECONDS);
     ck_assert_msg(create.exit_code == CLATTN_NO_DEVICE &&
                       strstr(create.output, "no OpenCL") != NULL &&
                       strstr(create.output, "install") != NULL,
-        "%s: exit %d: %s", NONE[_i].about, create.exit_code, create.output);
+        "%s: exit %d: %s", machine->about, create.exit_code, create.output);
+    for (size_t i = 0; machine->words[i]; ++i) {
+        ck_assert_msg(strstr(list.output, machine->words[i]) != NULL, "%s: %s",
+            machine->about, list.output);
+        ck_assert_msg(strstr(create.output, machine->words[i]) != NULL,
+            "%s: %s", machine->about, create.output);
+    }
 }
 END_TEST
 
 START_TEST(a_broken_driver_hides_no_working_one)
 {
-    char line[2 * SCRATCH_PATH];
+    char line[DRIVERS_LINE];
     const char *const environment[] = {
-        vendors(line, "mixed", true, true), NULL};
+        drivers_line(line, "mixed",
+            DRIVER_POCL | DRIVER_MISSING | DRIVER_HOLLOW | DRIVER_EMPTY),
+        NULL};
     const child_result create = child_run("create", environment, LIMIT_SECONDS);
     ck_assert_msg(create.exit_code == 0 &&
                       strstr(create.output, "index 0, ") != NULL &&
@@ -175,8 +159,8 @@ static const struct {
 
 START_TEST(a_spec_chooses_the_device_it_names_or_none)
 {
-    char line[2 * SCRATCH_PATH], spec[100], device[100];
-    const char *const environment[] = {vendors(line, "two", true, false),
+    char line[DRIVERS_LINE], spec[100], device[100];
+    const char *const environment[] = {drivers_line(line, "two", DRIVER_POCL),
         "POCL_DEVICES=pthread basic",
         SPECS[_i].spec != NULL ? spec : "TEST_UNUSED=1",
         SPECS[_i].environment != NULL ? device : "CLATTN_DEVICE=", NULL};
@@ -200,9 +184,9 @@ START_TEST(the_list_marks_the_device_that_no_spec_chooses)
 {
     static const char *const orders[] = {
         "POCL_DEVICES=pthread basic", "POCL_DEVICES=basic pthread"};
-    char line[2 * SCRATCH_PATH], marked[20] = "";
+    char line[DRIVERS_LINE], marked[20] = "";
     const char *const environment[] = {
-        vendors(line, "two", true, false), orders[_i], NULL};
+        drivers_line(line, "two", DRIVER_POCL), orders[_i], NULL};
     const child_result list = child_run("list", environment, LIMIT_SECONDS);
     const child_result create = child_run("create", environment, LIMIT_SECONDS);
     ck_assert_msg(strstr(list.output, "count 2") != NULL, "%s", list.output);
@@ -236,9 +220,8 @@ int main(int argc, char **argv)
     TCase *t = tcase_create("devices");
     tcase_add_unchecked_fixture(t, scratch_begin, scratch_end);
     tcase_set_timeout(t, 2 * LIMIT_SECONDS);
-    tcase_add_loop_test(t,
-        no_platform_is_an_empty_list_and_an_error_with_a_hint, 0,
-        (int)COUNT(NONE));
+    tcase_add_loop_test(t, no_device_is_an_empty_list_and_an_error_with_a_hint,
+        0, (int)NO_DEVICE_COUNT);
     tcase_add_test(t, a_broken_driver_hides_no_working_one);
     tcase_add_loop_test(
         t, a_spec_chooses_the_device_it_names_or_none, 0, (int)COUNT(SPECS));

@@ -201,6 +201,8 @@ START_TEST(what_returns_no_status_answers_null_with_nothing)
     clattn_layer_init(NULL, sizeof(clattn_layer));
     ck_assert_ptr_null(clattn_context_cl(NULL));
     ck_assert_ptr_null(clattn_context_device(NULL));
+    ck_assert_uint_eq(clattn_devices_passed_over(NULL, 1), 0);
+    ck_assert_uint_ge(clattn_devices_passed_over(NULL, 0), 1);
     ck_assert_uint_eq(clattn_context_build_log(NULL, NULL, 0), 0);
     ck_assert_uint_eq(clattn_context_build_log(subject.ctx, NULL, 1), 0);
     ck_assert_uint_eq(clattn_context_build_log(subject.ctx, NULL, 0), 1);

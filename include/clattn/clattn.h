@@ -139,6 +139,16 @@ clattn_status clattn_device_count(size_t *count, clattn_error *error);
 clattn_status clattn_device_get(
     clattn_device *device, size_t index, clattn_error *error);
 
+/*
+ * What is there and yet of no use: a line for each platform or device that was
+ * passed over, and for each driver that is registered with the loader and does
+ * not load, "what: why".  Cut to capacity_bytes with its terminating 0.  Returns
+ * the bytes that the whole text needs, 1 if there is nothing to tell.  text may
+ * be NULL if capacity_bytes is 0.  The message of a CLATTN_NO_DEVICE holds the
+ * same, as far as it fits.
+ */
+size_t clattn_devices_passed_over(char *text, size_t capacity_bytes);
+
 typedef struct clattn_context clattn_context; /* one device and its kernels */
 
 /*
