@@ -137,7 +137,8 @@ static int child_tiny(void)
     return suite_main(suite, 1);
 }
 
-/* More keys, and more columns, than a work-item of rusticl may loop over. */
+/* More keys, and more columns, than a work-item of rusticl may loop over:
+   llvmpipe goes on silently wrong after 65,535 passes of all loops. */
 START_TEST(sums_beyond_the_loop_limit_are_right)
 {
     const attention_case keys = {"long sums over keys",
@@ -164,8 +165,11 @@ START_TEST(each_row_is_right_or_declines_as_loops_grow)
 }
 END_TEST
 
-static int child_loops(void)
+/* With rusticl chosen by the environment: a test of its own. */
+static int main_loops(void)
 {
+    if (access("/etc/OpenCL/vendors/rusticl.icd", R_OK) != 0)
+        return suite_skip("Mesa's rusticl");
     TCase *t = tcase_create("loops");
     tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
     tcase_add_test(t, sums_beyond_the_loop_limit_are_right);
@@ -207,21 +211,6 @@ START_TEST(no_kernel_hangs_where_groups_are_mostly_empty)
 }
 END_TEST
 
-/* llvmpipe goes on silently wrong after 65,535 passes of all loops. */
-START_TEST(a_device_that_ends_loops_early_gets_shorter_ones)
-{
-    static const char icd[] = "/etc/OpenCL/vendors/rusticl.icd";
-    const char *const environment[] = {
-        "OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd",
-        "RUSTICL_ENABLE=llvmpipe", "CLATTN_DEVICE=rusticl::", NULL};
-    if (access(icd, R_OK) != 0) {
-        printf("skipped, no %s: %s\n", icd, __func__);
-        return;
-    }
-    check_child("loops", environment, 120);
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -230,14 +219,13 @@ int main(int argc, char **argv)
     if (strcmp(mode, "tiny") == 0)
         return child_tiny();
     if (strcmp(mode, "loops") == 0)
-        return child_loops();
+        return main_loops();
 
     TCase *t = tcase_create("limits");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(
         t, small_work_groups_give_the_same_results, 0, (int)COUNT(GROUPS));
     tcase_add_test(t, no_kernel_hangs_where_groups_are_mostly_empty);
-    tcase_add_test(t, a_device_that_ends_loops_early_gets_shorter_ones);
 
     Suite *suite = suite_create("limits");
     suite_add_tcase(suite, t);

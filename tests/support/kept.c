@@ -15,6 +15,12 @@
 
 #include "sha256.h"
 
+enum {
+    NOBODY = 65534
+};
+
+unsigned char KEPT_DATA[KEPT_BYTES];
+
 void kept_open(kept *k, const char *name)
 {
     snprintf(k->name, sizeof k->name, "%s", name);
@@ -27,6 +33,28 @@ void kept_store(const kept *k, const char *key, const void *data, size_t bytes)
     char note[CACHE_NOTE];
     cache_store(&k->c, key, data, bytes, note);
     ck_assert_str_eq(note, "");
+}
+
+void kept_open_full(kept *k, const char *name, char path[SCRATCH_PATH])
+{
+    for (size_t i = 0; i < KEPT_BYTES; ++i)
+        KEPT_DATA[i] = (unsigned char)(i * i >> 3);
+    kept_open(k, name);
+    kept_store(k, KEPT_KEY, KEPT_DATA, KEPT_BYTES);
+    kept_path(k, path, KEPT_KEY);
+}
+
+void kept_expect_no_room(const kept *k, const char *about, size_t files)
+{
+    const size_t bytes = KEPT_BYTES;
+    char note[CACHE_NOTE];
+    cache_store(&k->c, "new", KEPT_DATA, bytes, note);
+    ck_assert_msg(strstr(note, "cannot be ") != NULL, "%s: '%s'", about, note);
+    kept_expect_miss(k, about, "new", NULL);
+    cache_store(&k->c, KEPT_KEY, KEPT_DATA + 1, bytes - 1, note);
+    ck_assert_msg(strstr(note, "cannot be ") != NULL, "%s: '%s'", about, note);
+    kept_expect(k, about, KEPT_KEY, KEPT_DATA, bytes);
+    ck_assert_uint_eq(scratch_count(k->name), files);
 }
 
 void kept_expect(const kept *k, const char *about, const char *key,
@@ -73,11 +101,13 @@ void kept_use(const kept *k, const char *key, long seconds_since_1970)
     ck_assert_int_eq(utimensat(AT_FDCWD, kept_path(k, path, key), times, 0), 0);
 }
 
+void kept_give_away(const char *path)
+{
+    ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
+}
+
 void kept_leave_root(const kept *k)
 {
-    enum {
-        NOBODY = 65534
-    };
     char above[SCRATCH_PATH];
     if (geteuid() != 0)
         return;

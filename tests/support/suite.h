@@ -17,4 +17,8 @@ int suite_main(Suite *suite, int uses_opencl);
 /* `few`, or `many` where CLATTN_TEST_ALL asks tests for all that they can do. */
 size_t suite_count(size_t few, size_t many);
 
+/* What main returns where its suite cannot be run, which is neither a pass nor a
+   failure: says on standard error what it needs. */
+int suite_skip(const char *needs);
+
 #endif
