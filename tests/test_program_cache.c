@@ -132,7 +132,8 @@ END_TEST
 
 static const char *const NOWHERE[] = {"CLATTN_CACHE=0", "CLATTN_CACHE_LIMIT=0",
     "XDG_CACHE_HOME=relative", "XDG_CACHE_HOME=/dev/null",
-    "XDG_CACHE_HOME=/proc", "XDG_CACHE_HOME=/nonexistent/a/b"};
+    "XDG_CACHE_HOME=/proc", "XDG_CACHE_HOME=/etc/passwd",
+    "XDG_CACHE_HOME=/nonexistent/a/b"};
 
 START_TEST(a_place_that_is_none_costs_a_build_and_no_more)
 {
@@ -173,6 +174,22 @@ START_TEST(no_home_is_no_cache_and_a_home_is_one)
         outcome_expect(&o, "HOME alone", 1 - i, i, before.result);
     }
     ck_assert_uint_eq(scratch_count("home/.cache/clattn"), 1);
+
+    const char *const missing[] = {
+        "XDG_CACHE_HOME=", "HOME=/nonexistent", NULL};
+    o = (outcome){.child = child_run("lanes", missing, OUTCOME_FOR_EVER)};
+    outcome_judge(&o, o.child.output);
+    outcome_expect(&o, "a HOME that is missing", 1, 0, before.result);
+    ck_assert_int_ne(access("/nonexistent", F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_home_may_have_any_name)
+{
+    static const char home[] = "two  words, \xc3\xa4\xe2\x82\xac%s'";
+    const outcome before = outcome_first(home);
+    const outcome later = outcome_run(home, "lanes", NULL);
+    outcome_expect(&later, home, 0, 1, before.result);
 }
 END_TEST
 
@@ -280,6 +297,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, a_place_that_is_none_costs_a_build_and_no_more, 0,
         (int)COUNT(NOWHERE));
     tcase_add_test(t, no_home_is_no_cache_and_a_home_is_one);
+    tcase_add_test(t, a_home_may_have_any_name);
     tcase_add_test(t, a_process_that_is_killed_leaves_nothing_wrong);
     tcase_add_test(t, processes_that_build_at_once_are_all_right);
 

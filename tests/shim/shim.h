@@ -96,8 +96,9 @@ void shim_only_platform(cl_platform_id platform);
 
 enum shim_compiler {
     SHIM_COMPILER_REAL,
-    SHIM_COMPILER_NONE, /* takes no time; its kernels are not to be launched */
-    SHIM_COMPILER_FAILS /* with a log */
+    SHIM_COMPILER_NONE,  /* takes no time; its kernels are not to be launched */
+    SHIM_COMPILER_FAILS, /* with a log */
+    SHIM_COMPILER_SILENT /* fails with an empty one */
 };
 
 /* From now on.  Kernels of one are not to be released under another. */

@@ -22,18 +22,20 @@ static cl_int CL_API_CALL build(cl_program program, cl_uint count,
 {
     (void)program, (void)count, (void)devices, (void)options;
     (void)notify, (void)state;
-    return compiler == SHIM_COMPILER_FAILS ? CL_BUILD_PROGRAM_FAILURE
-                                           : CL_SUCCESS;
+    return compiler == SHIM_COMPILER_NONE ? CL_SUCCESS
+                                          : CL_BUILD_PROGRAM_FAILURE;
 }
 
 static cl_int CL_API_CALL build_info(cl_program program, cl_device_id device,
     cl_program_build_info what, size_t bytes, void *value, size_t *bytes_out)
 {
     (void)program, (void)device, (void)what;
+    const char *log = compiler == SHIM_COMPILER_SILENT ? "" : LOG;
+    const size_t all = strlen(log) + 1;
     if (value)
-        memcpy(value, LOG, bytes < sizeof LOG ? bytes : sizeof LOG);
+        memcpy(value, log, bytes < all ? bytes : all);
     if (bytes_out)
-        *bytes_out = sizeof LOG;
+        *bytes_out = all;
     return CL_SUCCESS;
 }
 
