@@ -69,18 +69,26 @@ static bool check_one(clattn_context *ctx, size_t D, size_t way)
     return supported == CLATTN_OK;
 }
 
+/* All where tiles and vectors end, and small ones; else one way, in turn. */
+static bool is_chosen(size_t D, size_t way)
+{
+    return D <= 64 || (D + 1) % 16 <= 2 || D % WAYS == way;
+}
+
 START_TEST(what_is_supported_can_be_planned_and_nothing_else)
 {
     clattn_context *ctx = open_fake(GROUPS[_i]);
     size_t supported = 0;
     for (size_t D = 1; D <= MOST_D; ++D)
         for (size_t way = 0; way < WAYS; ++way) {
+            if (!is_chosen(D, way))
+                continue;
             const bool is = check_one(ctx, D, way);
             ck_assert_msg(is || problem_of(D, way).kernel != NULL,
                 "D %zu: no kernel at all in groups of %zu", D, GROUPS[_i]);
             supported += is;
         }
-    ck_assert_uint_ge(supported, (size_t)MOST_D * WAYS / COUNT(KERNELS));
+    ck_assert_uint_ge(supported, MOST_D);
     clattn_context_destroy(ctx);
     ck_assert_uint_eq(fake_live(), 0);
 }
