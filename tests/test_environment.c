@@ -114,6 +114,34 @@ START_TEST(the_limit_is_a_whole_number_of_mib_or_the_default)
 }
 END_TEST
 
+static const struct {
+    const char *tuning;
+    uint64_t work;
+} TUNINGS[] = {
+    {"", 0},
+    {"launch_work=7", 7},
+    {"launch_work=7,other=1", 7},
+    {"other=1,launch_work=7", 7},
+    {"launch_work=7x", 0},
+    {"launch_work=7 ", 0},
+    {"launch_work=", 0},
+    {"launch_work=,other=1", 0},
+    {"launch_work=-7", 0},
+    {"launch_works=7", 0},
+    {"other_launch_work=7", 0},
+};
+
+START_TEST(a_tuning_is_a_whole_number_or_none)
+{
+    environment env;
+    setenv("CLATTN_TUNING", TUNINGS[_i].tuning, 1);
+    environment_read(&env);
+    unsetenv("CLATTN_TUNING");
+    ck_assert_msg(env.launch_work == TUNINGS[_i].work, "'%s': %" PRIu64,
+        TUNINGS[_i].tuning, env.launch_work);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("environment");
@@ -122,6 +150,8 @@ int main(void)
     tcase_add_test(t, a_path_that_is_too_long_is_nowhere);
     tcase_add_loop_test(t, the_limit_is_a_whole_number_of_mib_or_the_default, 0,
         (int)COUNT(LIMITS));
+    tcase_add_loop_test(
+        t, a_tuning_is_a_whole_number_or_none, 0, (int)COUNT(TUNINGS));
 
     Suite *suite = suite_create("environment");
     suite_add_tcase(suite, t);

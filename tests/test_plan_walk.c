@@ -39,6 +39,38 @@ START_TEST(a_workspace_fits_in_one_buffer_and_holds_a_block)
 }
 END_TEST
 
+/* Scores of few rows, above what a workspace is meant to take and within what a
+   buffer holds. */
+START_TEST(a_block_has_a_row_however_many_keys_there_are)
+{
+    planning s = planning_start();
+    s.given.Lk = (size_t)1 << 22;
+    s.wishes.kernel = "lanes_weights";
+    s.given.flags = CLATTN_RETURN_WEIGHTS;
+    ck_assert_msg(planning_run(&s) == CLATTN_OK, "%s", s.error.message);
+    ck_assert_uint_ge(s.p.block_rows, 1);
+    ck_assert_uint_ge(s.p.block_heads, 1);
+    ck_assert_uint_gt(s.p.launches, 0);
+}
+END_TEST
+
+/* As many as a count of the kernels reaches, and one more. */
+START_TEST(heads_and_batches_go_as_far_as_they_can_be_counted)
+{
+    const size_t most = 0x7fffffff - 1024;
+    planning s = planning_start();
+    s.given.B = 1;
+    s.given.Lq = 0;
+    s.given.Hq = s.given.Hkv = most + (size_t)_i;
+    ck_assert_msg(
+        planning_run(&s) == (_i == 0 ? CLATTN_OK : CLATTN_UNSUPPORTED), "%s",
+        s.error.message);
+    if (_i > 0)
+        ck_assert_msg(strstr(s.error.message, "B * Hq is 2147482624") != NULL,
+            "%s", s.error.message);
+}
+END_TEST
+
 START_TEST(length_16384_takes_at_most_256_mib)
 {
     planning s = planning_start();
@@ -372,6 +404,9 @@ int main(void)
     tcase_add_loop_test(blocks,
         a_workspace_fits_in_one_buffer_and_holds_a_block, 0,
         (int)(COUNT(BUFFERS) * COUNT(LENGTHS) * COUNT(LENGTHS) * 2));
+    tcase_add_test(blocks, a_block_has_a_row_however_many_keys_there_are);
+    tcase_add_loop_test(
+        blocks, heads_and_batches_go_as_far_as_they_can_be_counted, 0, 2);
     tcase_add_loop_test(blocks, length_16384_takes_at_most_256_mib, 0, 2);
     tcase_add_loop_test(blocks, a_problem_without_rows_launches_nothing, 0, 6);
     tcase_add_loop_test(

@@ -106,10 +106,14 @@ def first_failure(command, env, cpu_seconds):
 
 def measured(run):
     """What a run without any mutation returns, which is to be None, and the
-    limit in seconds that follows."""
+    seconds that it takes."""
     before = children_seconds()
     why = run()
-    return why, CPU_MORE + int(CPU_TIMES * (children_seconds() - before))
+    return why, children_seconds() - before
+
+
+def limit_of(seconds):
+    return CPU_MORE + int(CPU_TIMES * seconds)
 
 
 # ---- Explanations ------------------------------------------------------------
