@@ -12,6 +12,13 @@ static clattn_status attention_host(
     return clattn_attention_host(ctx, &trial->problem, &args, error);
 }
 
+static clattn_status attention_reference(const void *of, clattn_error *error)
+{
+    const attention_trial *trial = of;
+    const clattn_attention_args args = attention_trial_args(trial, NULL);
+    return clattn_attention_reference(&trial->problem, &args, error);
+}
+
 static clattn_status attention_plan(clattn_plan **plan, clattn_context *ctx,
     const void *of, clattn_error *error)
 {
@@ -36,6 +43,13 @@ static clattn_status linear_host(
     const linear_trial *trial = of;
     const clattn_linear_args args = linear_trial_args(trial, NULL);
     return clattn_linear_host(ctx, &trial->problem, &args, error);
+}
+
+static clattn_status linear_reference(const void *of, clattn_error *error)
+{
+    const linear_trial *trial = of;
+    const clattn_linear_args args = linear_trial_args(trial, NULL);
+    return clattn_linear_reference(&trial->problem, &args, error);
 }
 
 static clattn_status linear_plan(clattn_plan **plan, clattn_context *ctx,
@@ -65,6 +79,14 @@ static clattn_status layer_host(
     return clattn_layer_host(ctx, &trial->problem, &args, error);
 }
 
+static clattn_status layer_reference(const void *of, clattn_error *error)
+{
+    const layer_trial *trial = of;
+    clattn_attention_args inner;
+    const clattn_layer_args args = layer_trial_args(trial, &inner, NULL);
+    return clattn_layer_reference(&trial->problem, &args, error);
+}
+
 static clattn_status layer_plan(clattn_plan **plan, clattn_context *ctx,
     const void *of, clattn_error *error)
 {
@@ -86,18 +108,18 @@ static clattn_status layer_enqueue(const clattn_plan *plan,
 
 operation operation_attention(attention_trial *trial)
 {
-    return (operation){&trial->memory, trial, attention_host, attention_plan,
-        attention_enqueue};
+    return (operation){&trial->memory, trial, attention_host,
+        attention_reference, attention_plan, attention_enqueue};
 }
 
 operation operation_linear(linear_trial *trial)
 {
-    return (operation){
-        &trial->memory, trial, linear_host, linear_plan, linear_enqueue};
+    return (operation){&trial->memory, trial, linear_host, linear_reference,
+        linear_plan, linear_enqueue};
 }
 
 operation operation_layer(layer_trial *trial)
 {
-    return (operation){
-        &trial->memory, trial, layer_host, layer_plan, layer_enqueue};
+    return (operation){&trial->memory, trial, layer_host, layer_reference,
+        layer_plan, layer_enqueue};
 }

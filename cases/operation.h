@@ -15,6 +15,7 @@ typedef struct operation {
     const void *trial;
     clattn_status (*host)(
         clattn_context *ctx, const void *trial, clattn_error *error);
+    clattn_status (*reference)(const void *trial, clattn_error *error);
     clattn_status (*plan)(clattn_plan **plan, clattn_context *ctx,
         const void *trial, clattn_error *error);
     /* The workspace may be none, and `wait` NULL. */

@@ -106,6 +106,22 @@ static void take_host(const char *about)
     take(&deed);
 }
 
+static clattn_status call_reference(clattn_error *error)
+{
+    return called.reference(called.trial, error);
+}
+
+static void take_reference(const char *about)
+{
+    char name[100];
+    snprintf(name, sizeof name, "reference, %s", about);
+    const walk_deed deed = {.name = name,
+        .act = call_reference,
+        .check = check_memory,
+        .undo = nothing};
+    take(&deed);
+}
+
 static void take_enqueue(const char *about)
 {
     char name[100];
@@ -194,6 +210,8 @@ START_TEST(attention_survives_each_failure)
     called = operation_attention(&attention);
     meets = attention_is_right;
     take_both(ATTENTION[_i].of.about);
+    if (ATTENTION[_i].of.size.Lq > 0) /* else it asks for nothing */
+        take_reference(ATTENTION[_i].of.about);
     attention_expected_free(&attention_wanted);
     attention_trial_destroy(&attention);
 }
@@ -225,6 +243,7 @@ START_TEST(a_layer_survives_each_failure)
     called = operation_layer(&layer);
     meets = layer_is_right;
     take_both(LAYERS[_i].about);
+    take_reference(LAYERS[_i].about);
     layer_expected_free(&layer_wanted);
     layer_trial_destroy(&layer);
 }
@@ -253,6 +272,7 @@ START_TEST(a_projection_survives_each_failure)
     called = operation_linear(&linear);
     meets = linear_is_right;
     take_both(c.about);
+    take_reference(c.about);
     expected_free(&linear_wanted);
     linear_trial_destroy(&linear);
 }

@@ -41,8 +41,8 @@ START_TEST(a_workspace_is_refused_as_a_host_call_brings_its_own)
     legal_create(&subject);
     ck_assert_msg(CALLS[_i](NULL, &error) == CLATTN_OK, "%s", error.message);
     ck_assert_int_eq(CALLS[_i](subject.mem[0], &error), CLATTN_INVALID);
-    ck_assert_msg(strstr(error.message, "workspace is given") != NULL, "%s",
-        error.message);
+    ck_assert_msg(strstr(error.message, "a host call brings its own") != NULL,
+        "%s", error.message);
     legal_destroy(&subject);
     ck_assert_uint_eq(fake_live(), 0);
 }
