@@ -177,7 +177,8 @@ START_TEST(no_home_is_no_cache_and_a_home_is_one)
 
     const char *const missing[] = {
         "XDG_CACHE_HOME=", "HOME=/nonexistent", NULL};
-    o = (outcome){.child = child_run("lanes", missing, OUTCOME_FOR_EVER)};
+    o = (outcome){
+        .child = child_run(OUTCOME_PRODUCT, missing, OUTCOME_FOR_EVER)};
     outcome_judge(&o, o.child.output);
     outcome_expect(&o, "a HOME that is missing", 1, 0, before.result);
     ck_assert_int_ne(access("/nonexistent", F_OK), 0);
@@ -188,7 +189,7 @@ START_TEST(a_home_may_have_any_name)
 {
     static const char home[] = "two  words, \xc3\xa4\xe2\x82\xac%s'";
     const outcome before = outcome_first(home);
-    const outcome later = outcome_run(home, "lanes", NULL);
+    const outcome later = outcome_run(home, OUTCOME_PRODUCT, NULL);
     outcome_expect(&later, home, 0, 1, before.result);
 }
 END_TEST
