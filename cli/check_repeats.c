@@ -40,7 +40,7 @@ bool check_repeats(const check_run *run, failure *f)
             continue;
         const attention_case c = attention_race_at(i);
         clattn_error error;
-        progress_tell(run->shown, i, count, "repeated shapes");
+        progress_tell(run->shown, i, count, check_part_name(CHECK_REPEATS));
         done =
             library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
         for (size_t row = 1; done && row < check_row_count(); row++)

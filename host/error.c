@@ -2,8 +2,10 @@
  *
  * error.c - statuses: their sentences, and filling a caller's clattn_error.
  */
+#define _XOPEN_SOURCE 700 /* POSIX's strerror_r */
 #include "error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,6 +50,13 @@ clattn_status error_set(
         va_end(arguments);
     }
     return status;
+}
+
+void error_errno_text(char *words, size_t capacity)
+{
+    const int code = errno;
+    if (strerror_r(code, words, capacity) != 0)
+        snprintf(words, capacity, "error %d", code);
 }
 
 static bool is_allocation_failure(cl_int code)

@@ -29,6 +29,9 @@ clattn_status error_none(clattn_error *error);
 clattn_status error_set(clattn_error *error, clattn_status status,
     const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* What errno means, cut to fit. */
+void error_errno_text(char *words, size_t capacity);
+
 /*
  * The status of what an OpenCL call returned: CL_SUCCESS is CLATTN_OK and
  * leaves *error alone; allocation failures are CLATTN_NO_MEMORY, the rest

@@ -3,7 +3,7 @@
  * folder.c - a private folder of files: what the program cache asks of the
  * operating system.
  */
-#define _XOPEN_SOURCE 700 /* openat and its like, POSIX's strerror_r */
+#define _XOPEN_SOURCE 700 /* openat and its like */
 #include "folder.h"
 
 #include <dirent.h>
@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "error.h"
 
 #define TEMPORARY "tmp-"
 
@@ -34,8 +36,7 @@ static void say(char why[FOLDER_WORDS], const char *words)
 static void say_error(char why[FOLDER_WORDS], const char *verb)
 {
     char words[64];
-    if (strerror_r(errno, words, sizeof words) != 0)
-        snprintf(words, sizeof words, "error %d", errno);
+    error_errno_text(words, sizeof words);
     snprintf(why, FOLDER_WORDS, "%s: %s", verb, words);
 }
 

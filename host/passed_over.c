@@ -2,17 +2,18 @@
  *
  * passed_over.c - what is there and yet of no use.
  */
-#define _XOPEN_SOURCE 700 /* scandir, POSIX's strerror_r */
+#define _XOPEN_SOURCE 700 /* scandir */
 #include "passed_over.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "error.h"
 
 void passed_over_add(passed_over *passed, const char *what, const char *why)
 {
@@ -54,8 +55,7 @@ void passed_over_tell(const passed_over *passed, clattn_error *error)
 static void add_errno(passed_over *passed, const char *path)
 {
     char words[64];
-    if (strerror_r(errno, words, sizeof words) != 0)
-        snprintf(words, sizeof words, "error %d", errno);
+    error_errno_text(words, sizeof words);
     passed_over_add(passed, path, words);
 }
 
