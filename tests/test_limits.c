@@ -116,13 +116,15 @@ static int child_small(void)
     return suite_main(suite, 1);
 }
 
-/* Fewer rows and keys than any tile, three heads, every row of kernels. */
+/* Fewer rows and keys than any tile, three heads, every row of kernels.  Largest
+   first: oclgrind 21.10 remembers which bytes of a buffer are set in as much
+   memory as the first buffer with that number had, and reads beyond. */
 START_TEST(groups_that_are_mostly_empty_end_and_are_right)
 {
-    const size_t n = (size_t)_i % 9;
+    const size_t n = 8 - (size_t)(_i / rows_count());
     const attention_case c = {"mostly empty groups",
         {1, 3, 3, 1 + n / 3, 1 + n % 3, 5, 5}, .returns = BOTH};
-    check_case(&c, attention_row_name((size_t)_i / 9));
+    check_case(&c, attention_row_name((size_t)(_i % rows_count())));
 }
 END_TEST
 
