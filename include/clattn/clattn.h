@@ -144,8 +144,8 @@ clattn_status clattn_device_get(
  * passed over, and for each driver that is registered with the loader and does
  * not load, "what: why".  Cut to capacity_bytes with its terminating 0.  Returns
  * the bytes that the whole text needs, 1 if there is nothing to tell.  text may
- * be NULL if capacity_bytes is 0.  The message of a CLATTN_NO_DEVICE holds the
- * same, as far as it fits.
+ * be NULL if capacity_bytes is 0, else it returns 0.  The message of a
+ * CLATTN_NO_DEVICE holds the same, as far as it fits.
  */
 size_t clattn_devices_passed_over(char *text, size_t capacity_bytes);
 
@@ -176,7 +176,7 @@ cl_device_id clattn_context_device(const clattn_context *ctx);
  * The compiler's log of the last build that failed on this context, cut to
  * capacity_bytes with its terminating 0.  Returns the bytes that the whole log
  * needs, 1 if no build failed, 0 after fork().  text may be NULL if
- * capacity_bytes is 0.
+ * capacity_bytes is 0, else it returns 0.
  */
 size_t clattn_context_build_log(
     clattn_context *ctx, char *text, size_t capacity_bytes);
