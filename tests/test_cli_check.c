@@ -248,7 +248,8 @@ START_TEST(a_wrong_kernel_is_found_and_its_line_brings_it_back)
 END_TEST
 
 /* Four heads that share one of k and v, one row: as in decoding: the rows that are
-   wrong are named, and without them the same device is right. */
+   wrong are named, and without them the same device is right, by those that use
+   another kernel, if there are any. */
 START_TEST(rows_that_are_wrong_can_be_switched_off)
 {
     const char *const draw[] = {
@@ -260,12 +261,12 @@ START_TEST(rows_that_are_wrong_can_be_switched_off)
         folder, "CLATTN_DISABLE=tiled16,tiled8,tiled4,tiled1", NULL};
     run_check(draw, changed_kernels());
     ck_assert_msg(got.code == EXIT_FAILED &&
-                      strstr(got.out, "row tiled16        WRONG: ") != NULL &&
-                      strstr(got.out, "row lanes          right\n") != NULL,
+                      strstr(got.out, "row tiled16        WRONG: ") != NULL,
         "%d: %s%s", got.code, got.out, got.err);
+    const bool others = strstr(got.out, " right\n") != NULL;
     run_check(draw, without);
-    ck_assert_msg(got.code == EXIT_DONE &&
-                      strstr(got.out, "row lanes          right\n") != NULL &&
+    ck_assert_msg((got.code == EXIT_DONE) == others &&
+                      (strstr(got.out, " right\n") != NULL) == others &&
                       strstr(got.out, "tiled16: switched off") != NULL,
         "%d: %s%s", got.code, got.out, got.err);
 }
