@@ -264,7 +264,7 @@ static void *build(void *unused)
     clattn_attention problem;
     (void)unused;
     one_key_problem(&problem);
-    problem.kernel = "lanes";
+    problem.kernel = "tiled1"; /* no row is surer to be there */
     clattn_attention_plan(&plan, parent.ctx, &problem, NULL);
     clattn_plan_destroy(plan);
     return NULL;
@@ -284,8 +284,7 @@ static int mode_building(void)
 {
     pthread_t thread;
     char path[1100];
-    snprintf(path, sizeof path, "%s/attention_lanes.cl",
-        getenv("CLATTN_KERNEL_DIR"));
+    snprintf(path, sizeof path, "%s/matmul.cl", getenv("CLATTN_KERNEL_DIR"));
     if (mkfifo(path, 0600) != 0 ||
         clattn_context_create(&parent.ctx, NULL, NULL) != CLATTN_OK)
         return NOT_READY;
