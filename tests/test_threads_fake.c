@@ -168,7 +168,7 @@ static void fail_or_read(team_member *m)
     char text[100];
     for (size_t n = 0; n < CALLS; ++n) {
         clattn_attention problem = l.attention;
-        problem.D = 100 + n;
+        problem.softcap = 1; /* a program that is not there yet */
         if (m->index % 2)
             clattn_context_build_log(l.ctx, text, sizeof text);
         else if (clattn_attention_plan(&made, l.ctx, &problem, &error) !=

@@ -11,6 +11,7 @@
 
 #include "attention_expected.h"
 #include "device_queues.h"
+#include "rows.h"
 
 enum {
     WORKSPACE_OFFSET = 64,
@@ -37,7 +38,7 @@ static void make_trial(job *j, const job_case *c, uint64_t seed)
     attention_case of = c->attention;
     of.seed = seed;
     ck_assert(attention_trial_create(&j->attention, &of));
-    j->attention.problem.kernel = c->kernel;
+    j->attention.problem.kernel = rows_or_choice(c->kernel);
     j->op = operation_attention(&j->attention);
 }
 
