@@ -88,14 +88,14 @@ bool check_draws(const check_run *run, failure *f)
 
 /* ---- One given line ----------------------------------------------------- */
 
-static bool run_line(subject *s, const char *row)
+static enum subject_outcome run_line(subject *s, const char *row)
 {
     static const char *const OUTCOMES[] = {"right", "WRONG: ", "refused: "};
     char why[ARENA_TEXT] = "";
     const enum subject_outcome outcome = subject_run(s, row, why);
     printf("row %-14s %s%s\n", row, OUTCOMES[outcome],
         outcome == SUBJECT_RIGHT ? "" : why);
-    return outcome != SUBJECT_WRONG;
+    return outcome;
 }
 
 bool check_given(const device_queues *at, const attention_case *c,
@@ -104,11 +104,18 @@ bool check_given(const device_queues *at, const attention_case *c,
     subject s;
     clattn_error error;
     bool right = library_ok(subject_attention(&s, at, c, &error), &error, f);
-    for (size_t i = 1; s.first && i < check_row_count(); i++)
-        if (!row[0] || strcmp(row, check_row_name(i)) == 0)
-            right = run_line(&s, check_row_name(i)) && right;
+    bool taken = false;
+    for (size_t i = 1; s.first && i < check_row_count(); i++) {
+        if (row[0] && strcmp(row, check_row_name(i)) != 0)
+            continue;
+        const enum subject_outcome outcome = run_line(&s, check_row_name(i));
+        taken = taken || outcome != SUBJECT_NOT_TAKEN;
+        right = right && outcome != SUBJECT_WRONG;
+    }
     if (s.first && !right)
         fail(f, "this device gets the problem of --draw wrong");
+    else if (s.first && !taken)
+        right = fail(f, "no row takes the problem of --draw");
     subject_destroy(&s);
     return right;
 }
