@@ -43,7 +43,7 @@ static const struct {
     edge M, N, K;
     bool bias, gaps, grouped; /* grouped: each group is launched for itself */
 } CASES[] = {
-    {"one block exactly", {1, 0}, {1, 0}, {1, 0}},
+    {"one block exactly", {1, 0}, {1, 0}, {1, 0}, .bias = false},
     {"blocks exactly", {2, 0}, {2, 0}, {2, 0}, .bias = true, .grouped = true},
     {"one more of each", {2, 1}, {1, 1}, {1, 1}, .bias = true, .gaps = true},
     {"one less of each", {1, -1}, {2, -1}, {2, -1}, .bias = true},
@@ -88,9 +88,14 @@ static void create(
 {
     draw d = draw_start(way);
     const size_t panel = SHAPES[shape].VW * SHAPES[shape].NV;
-    const size_t N = edge_size(CASES[of].N, SHAPES[shape].NC);
-    *p = (product){of, way, shape, edge_size(CASES[of].M, SHAPES[shape].MC), N,
-        edge_size(CASES[of].K, SHAPES[shape].KC), panel, steps(N, panel)};
+    *p = (product){.of = of,
+        .way = way,
+        .shape = shape,
+        .M = edge_size(CASES[of].M, SHAPES[shape].MC),
+        .N = edge_size(CASES[of].N, SHAPES[shape].NC),
+        .K = edge_size(CASES[of].K, SHAPES[shape].KC),
+        .panel = panel};
+    p->panels = steps(p->N, panel);
     snprintf(p->text, sizeof p->text, "%s, way %zu, VW = %zu, NV = %zu",
         CASES[of].about, way, SHAPES[shape].VW, SHAPES[shape].NV);
     place_all(p);
