@@ -128,7 +128,7 @@ static void place_all(product *p)
     p->dtype[A] = WAYS[p->way].a;
     p->dtype[B] = p->dtype[BIAS] = WAYS[p->way].b;
     p->dtype[C] = WAYS[p->way].c;
-    ck_assert(arena_allocate(a));
+    kernel_allocate(a);
 }
 
 /* Rows that no item has, or that are not of the block, stay NaN. */

@@ -3,18 +3,15 @@
  * test_kernels_matmul_lanes.c - products by the row "matmul_lanes" in all widths,
  * storages and orders, with heads and items, and through linear and layer.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "chain.h"
 #include "convert.h"
 #include "draw.h"
+#include "guard_page.h"
 #include "opencl.h"
 #include "run.h"
 #include "suite.h"
@@ -67,19 +64,13 @@ static const product PRODUCTS[] = {
         F16},
 };
 
-/*
- * A tensor (batch, heads, rows, columns) behind a guard zone.  Inputs end where
- * a page ends that has none behind it: what a CPU reads past them is fatal,
- * even if it is then not used.
- */
+/* A tensor (batch, heads, rows, columns) behind a guard zone. */
 typedef struct matrix {
     size_t batch, heads, rows, columns, count;
     place at;
     int32_t dtype;
     double *value; /* all `count`, gaps included */
     void *bytes;
-    char *pages;
-    size_t pages_bytes;
     cl_mem mem;
 } matrix;
 
@@ -94,19 +85,6 @@ static size_t at(const matrix *m, size_t b, size_t h, size_t i, size_t j)
            h * (size_t)m->at.head + i * (size_t)m->at.row + j;
 }
 
-static void make_pages(matrix *m)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t bytes = m->count * size_of(m->dtype);
-    const size_t data = (bytes + page - 1) / page * page;
-    m->pages_bytes = data + page;
-    m->pages = mmap(NULL, m->pages_bytes, PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert(m->pages != MAP_FAILED);
-    ck_assert_int_eq(mprotect(m->pages + data, page, PROT_NONE), 0);
-    m->bytes = m->pages + data - bytes;
-}
-
 /* All is NaN. */
 static matrix matrix_of(size_t batch, size_t heads, size_t rows, size_t columns,
     int gaps, int32_t dtype, size_t behind)
@@ -119,7 +97,8 @@ static matrix matrix_of(size_t batch, size_t heads, size_t rows, size_t columns,
     m.count = at(&m, batch - 1, heads - 1, rows - 1, columns - 1) + 1 + behind;
     m.value = malloc(m.count * sizeof *m.value);
     ck_assert_ptr_nonnull(m.value);
-    make_pages(&m);
+    m.bytes = malloc(m.count * size_of(dtype));
+    ck_assert_ptr_nonnull(m.bytes);
     memset(m.bytes, 0xff, m.count * size_of(dtype));
     return m;
 }
@@ -136,21 +115,16 @@ static void matrix_fill(matrix *m, draw *d)
                 }
 }
 
-/* Inputs lie where they are: the device's memory ends with the pages. */
 static void input_upload(matrix *m)
 {
-    cl_int code = CL_SUCCESS;
     convert_load(m->value, m->bytes, m->dtype, 0, m->count);
-    m->mem =
-        clCreateBuffer(opencl_get()->cl, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
-            m->count * size_of(m->dtype), m->bytes, &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
+    m->mem = guard_page_buffer(m->bytes, m->count * size_of(m->dtype));
 }
 
 static void matrix_free(matrix *m)
 {
     clReleaseMemObject(m->mem);
-    munmap(m->pages, m->pages_bytes);
+    free(m->bytes);
     free(m->value);
 }
 

@@ -3,14 +3,15 @@
 # kernel_syntax.py - reads the OpenCL C that kernels/ is written in, and tells
 # a subclass of Parser what it finds.
 """Knows the subset of C that kernels/ needs, and says so by an error where a
-file leaves it.  Function bodies only, and #if lines."""
+file leaves it.  Function bodies only, those that a macro defines too, and #if
+lines."""
 
 import re
 
 MARKS = (r"\+\+|--|<<=?|>>=?|[-+*/%&|^=!<>]=|&&|\|\||->|\.\.\."
          r"|[-+*/%&|^=!<>?:;,.(){}\[\]~]")
 TOKEN = re.compile(rf"""
-    (?P<space>\s+|//[^\n]*|/\*.*?\*/)
+    (?P<space>(?:\s|\\\n)+|//[^\n]*|/\*.*?\*/)
   | (?P<directive>\#(?:[^\n\\]|\\.|\\\n)*)
   | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
   | (?P<name>[A-Za-z_]\w*)
@@ -30,6 +31,8 @@ PRECEDENCE = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6,
               "-": 9, "*": 10, "/": 10, "%": 10}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=",
                ">>="}
+# A macro that defines a function.
+MAKER = re.compile(r"#\s*define\s+\w+\([^)]*\)(?=[\s\\]*static\b)")
 
 
 class Token:
@@ -46,11 +49,11 @@ class Node:
         self.parts, self.op, self.name = list(parts), op, name
 
 
-def tokenize(text, fail):
+def tokenize(text, fail, at=0, end=None):
     tokens = []
-    at = 0
-    while at < len(text):
-        match = TOKEN.match(text, at)
+    end = len(text) if end is None else end
+    while at < end:
+        match = TOKEN.match(text, at, end)
         if not match:
             fail(at, "a character that is not known here")
         if match.lastgroup != "space":
@@ -234,7 +237,7 @@ class Parser:
             if token.kind == "directive" and \
                     re.match(r"#\s*(el)?if\b", token.text):
                 self.on_if_line(token)
-        self.tokens = [t for t in self.tokens if t.kind != "directive"]
+        self.tokens = [t for token in self.tokens for t in self.code_of(token)]
         while self.at < len(self.tokens):
             text = self.peek()
             if text == "__attribute__":
@@ -249,6 +252,14 @@ class Parser:
                 self.skip_brackets()
             else:
                 self.take()
+
+    def code_of(self, token):
+        """Itself, or of a directive the function that it defines."""
+        if token.kind != "directive":
+            return [token]
+        head = MAKER.match(token.text)
+        return tokenize(self.text, self.fail, token.start + head.end(),
+                        token.end) if head else []
 
     def parameters(self):
         self.types = {}

@@ -25,7 +25,7 @@ EXPLAINED = ROOT / "tools" / "mutants.txt"
 # A mutant that does not end is caught by processor time, which does not depend
 # on what else the machine does: this many times what the program takes without
 # any mutation, and so many seconds on top.  By the clock only where it sleeps.
-CPU_TIMES, CPU_MORE, CLOCK_SECONDS = 4, 2, 300
+CPU_TIMES, CPU_MORE, CLOCK_SECONDS = 4, 2, 1800
 VERDICTS = ("caught", "oclgrind", "invalid", "explained", "SURVIVED")
 
 # "oclgrind": all results are right, but it reports a race or a stray access.

@@ -12,6 +12,8 @@ NEIGHBOUR = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=",
 # A comparison's bound moved to the side that its neighbour does not cover.
 OTHER_SIDE = {"<": "-", "<=": "+", ">": "+", ">=": "-"}
 POSITION = {"get_local_id", "get_group_id", "get_global_id"}
+# What they are asked for comes into a cache, and they read nothing: tuning.
+AHEAD = {"fetch", "fetch_later", "fetch_to_write"}
 REAL_FUNCTIONS = {"exp", "exp2", "log", "sqrt", "fma", "mad", "fmax", "fmin"}
 
 
@@ -156,7 +158,9 @@ class Maker(Parser):
 
     def on_call(self, function, node):
         name = function.name
-        if name == "barrier":
+        if name in AHEAD:
+            self.mutants = [m for m in self.mutants if m.start < node.start]
+        elif name == "barrier":
             self.replace(node, "", "barrier")
         elif name in POSITION:
             for other in "012":

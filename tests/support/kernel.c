@@ -12,6 +12,7 @@
 
 #include "context.h"
 #include "convert.h"
+#include "guard_page.h"
 #include "opencl.h"
 /* Through it the host's program.h, not the one beside this file. */
 #include "plan.h"
@@ -69,10 +70,30 @@ double kernel_rounded(double value, int32_t dtype)
     return value;
 }
 
-void kernel_cut_guards(arena *a)
+static bool holds_output(const arena *a, size_t m)
+{
+    for (size_t slot = 0; slot < ARENA_TENSORS; ++slot)
+        if (a->tensor[slot].output && a->tensor[slot].memory == m)
+            return true;
+    return false;
+}
+
+static void cut_guards(arena *a, bool outputs)
 {
     for (size_t m = 0; m < a->memories; ++m)
-        a->memory[m].count -= ARENA_GUARD;
+        if (holds_output(a, m) == outputs)
+            a->memory[m].count -= ARENA_GUARD;
+}
+
+void kernel_allocate(arena *a)
+{
+    ck_assert(arena_allocate(a));
+    cut_guards(a, false);
+}
+
+void kernel_cut_guards(arena *a)
+{
+    cut_guards(a, true);
 }
 
 /* ---- Rules ------------------------------------------------------------------ */
@@ -195,6 +216,13 @@ static bool is_narrow(int32_t dtype)
     return dtype != 0 && dtype != CLATTN_F32;
 }
 
+static cl_mem open_memory(
+    const arena *a, size_t m, const void *data, size_t bytes)
+{
+    return holds_output(a, m) ? opencl_buffer(data, bytes)
+                              : guard_page_buffer(data, bytes);
+}
+
 void kernel_open(
     const arena *a, const int32_t dtype[ARENA_TENSORS], cl_mem *buffers)
 {
@@ -207,8 +235,8 @@ void kernel_open(
             ck_assert_ptr_nonnull(data);
             narrow(data, type, &a->memory[m]);
         }
-        buffers[m] = opencl_buffer(
-            data, count * (is_narrow(type) ? dtype_bytes(type) : 4));
+        buffers[m] = open_memory(
+            a, m, data, count * (is_narrow(type) ? dtype_bytes(type) : 4));
         if (is_narrow(type))
             free(data);
     }

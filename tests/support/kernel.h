@@ -43,8 +43,11 @@ void kernel_fill_whole(arena *a, size_t slot, draw *d);
 /* The value as an element of the dtype holds it: rounded once. */
 double kernel_rounded(double value, int32_t dtype);
 
-/* End each memory with its last element, for a driver that watches bounds: it
-   takes a guard zone for memory like any other. */
+/* Memory for all tensors.  Those that are no outputs end with their last
+   element: no guard zone, but a page that nobody may touch, is behind it. */
+void kernel_allocate(arena *a);
+/* Outputs too, for a driver that watches bounds: it takes a guard zone for
+   memory like any other. */
 void kernel_cut_guards(arena *a);
 
 /* ---- Rules ------------------------------------------------------------------ */
