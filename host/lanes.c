@@ -120,10 +120,11 @@ static void need_lanes(proposal *p, const char *kernel,
     rules_options(rules, sizeof rules, a);
     plan_need(p, kernel, s->LS,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DVW=%zu -DLS=%zu "
-        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu -DPREFETCH=%d%s",
+        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu -DPREFETCH=%d "
+        "-DFMA=%d%s",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->k.dtype, (int)a->v.dtype,
         (int)a->out.dtype, s->VW, s->LS, s->NV, s->BC, s->MS, s->MO,
-        s->LS == 1 && limits->prefetches, more);
+        s->LS == 1 && limits->prefetches, limits->fused_adds, more);
     p->group_rows = s->NV * s->VW * s->LS;
 }
 

@@ -65,7 +65,7 @@ INLINE void final_block(V *s_t, const V *top, const V *inverse, float unit,
             const V s = s_t[j * NV + v];
             const V base = top[v] == -INFINITY ? (V)(0.0f) : top[v];
             const V p =
-                exp2_negative(MULTIPLY_ADD(s, (V)(unit), -base)) * inverse[v];
+                exp2_negative(multiply_add(s, (V)(unit), -base)) * inverse[v];
             /* Not p: 0 times the factor of a row of NaN is no 0. */
             s_t[j * NV + v] = s == -INFINITY ? (V)(guarded ? -1.0f : 0.0f) : p;
         }

@@ -65,13 +65,16 @@ START_TEST(lanes_follow_the_device_and_stay_within_a_threads_stack)
 }
 END_TEST
 
-/* oclgrind and rusticl do not bear it. */
-START_TEST(only_devices_that_prefetch_are_told_to)
+/* oclgrind and rusticl do not bear prefetching; processors without fused
+   multiply-adds call a slow function. */
+START_TEST(only_devices_that_can_are_told_to)
 {
     planning s = planning_start();
-    s.limits.prefetches = _i != 0;
+    s.limits.prefetches = _i == 1;
+    s.limits.fused_adds = _i == 2;
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
-    ck_assert_uint_eq(planning_option(&s, 0, "PREFETCH"), (size_t)_i);
+    ck_assert_uint_eq(planning_option(&s, 0, "PREFETCH"), _i == 1);
+    ck_assert_uint_eq(planning_option(&s, 0, "FMA"), _i == 2);
 }
 END_TEST
 
@@ -278,7 +281,7 @@ int main(void)
         lanes_follow_the_device_and_stay_within_a_threads_stack, 0,
         (int)(COUNT(WIDTHS) * COUNT(COLUMNS) * COUNT(COLUMNS) * 3 * 2));
 
-    tcase_add_loop_test(lanes, only_devices_that_prefetch_are_told_to, 0, 2);
+    tcase_add_loop_test(lanes, only_devices_that_can_are_told_to, 0, 3);
 
     TCase *programs = tcase_create("programs");
     tcase_add_loop_test(programs,

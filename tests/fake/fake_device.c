@@ -106,6 +106,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
     const cl_ulong global_bytes = 8 * d->buffer_bytes;
     const cl_uint units = 2, clock = 1000;
     const cl_bool unified = d->type == CL_DEVICE_TYPE_CPU;
+    const cl_device_fp_config fp_config = CL_FP_FMA | CL_FP_INF_NAN;
 
     if (device != fake_device_handle())
         return CL_INVALID_DEVICE;
@@ -134,6 +135,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
         return ANSWER(d->native_width);
     case CL_DEVICE_ADDRESS_BITS:
         return ANSWER(d->address_bits);
+    case CL_DEVICE_SINGLE_FP_CONFIG:
+        return ANSWER(fp_config);
     case CL_DEVICE_NAME:
     case CL_DEVICE_VENDOR:
     case CL_DRIVER_VERSION:

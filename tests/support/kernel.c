@@ -267,7 +267,8 @@ static cl_kernel build(const kernel_call *call)
     clattn_error error;
     const built_kernel *built = NULL;
     kernel_need need = {.name = call->name};
-    snprintf(need.options, sizeof need.options, "%s", call->options);
+    snprintf(need.options, sizeof need.options, "%s -DFMA=%d", call->options,
+        opencl_get()->ctx->limits.fused_adds);
     const clattn_status status =
         program_get(&built, opencl_get()->ctx, &need, &error);
     ck_assert_msg(status == CLATTN_OK, "%s", error.message);

@@ -23,6 +23,7 @@ device_limits planning_cpu(void)
         .max_buffer_bytes = (size_t)2 << 30,
         .native_width = 16,
         .prefetches = true,
+        .fused_adds = true,
     };
 }
 
