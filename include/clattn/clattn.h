@@ -225,7 +225,10 @@ typedef struct clattn_mask {
 /*
  * Where a tensor or array begins.  Host calls and references take `host`,
  * enqueue takes `mem`, which may be a sub-buffer, and for int32 arrays either.
- * All 0: not given, which is also right for a tensor without elements.
+ * All 0: not given, which is also right for a tensor without elements.  Images
+ * are refused, and so are inputs in a CL_MEM_WRITE_ONLY buffer and outputs in a
+ * CL_MEM_READ_ONLY one; what a call reads again, a workspace and what a layer
+ * keeps (q, k, v, out), may be in neither.
  */
 typedef struct clattn_input {
     cl_mem mem;
