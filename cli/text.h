@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.h - code points of UTF-8 and the columns that they take in a terminal.
+ * text.h - texts in a terminal: the columns they take, and no controls.
  */
-#ifndef CLATTN_CLI_UTF8_H
-#define CLATTN_CLI_UTF8_H
+#ifndef CLATTN_CLI_TEXT_H
+#define CLATTN_CLI_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-enum {
-    UTF8_REPLACEMENT = 0xFFFD
-};
+/* Of a code point: 0 for what combines or is invisible, 2 for what East Asian
+   scripts print wide, else 1. */
+size_t text_columns(uint32_t code);
 
-/*
- * The first code point of `bytes` > 0 bytes; returns how many it takes.  What
- * is not valid gives UTF8_REPLACEMENT for each longest part that could begin a
- * character, as the Unicode Standard recommends (chapter 3.9).
- */
-size_t utf8_decode(uint32_t *code, const char *text, size_t bytes);
+/* What others wrote, arguments, names of files and devices, as one line: what
+   is not fit for a terminal becomes '?', in place or on its way to a stream. */
+void text_clean(char *text);
+void text_put(FILE *to, const char *text);
+void text_put_part(FILE *to, const char *text, size_t bytes);
 
-/* 0 for what combines or is invisible, 2 for what East Asian scripts print
-   wide, else 1. */
-size_t utf8_columns(uint32_t code);
+/* "label     path rest" on standard output, the path cleaned. */
+void text_print_path(const char *label, const char *path, const char *rest);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "system.h"
+#include "utf8.h"
 
 /*
  * Groups of one launch: x as far as a signed 32-bit count goes, y and z as far
@@ -59,7 +60,7 @@ enum {
     TEXT_BYTES = 1024 /* more than any text of a query that we know */
 };
 
-/* Without surrounding blanks, cut to fit. */
+/* Without surrounding blanks and control characters, cut to fit. */
 static void trim(char *to, size_t capacity, const char *text)
 {
     const char *begin = text + strspn(text, " \t");
@@ -67,6 +68,7 @@ static void trim(char *to, size_t capacity, const char *text)
     while (length > 0 && strchr(" \t\n", begin[length - 1]))
         --length;
     snprintf(to, capacity, "%.*s", (int)length, begin);
+    utf8_clean(to);
 }
 
 /* A query's text; "" on failure. */

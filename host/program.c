@@ -15,6 +15,7 @@
 #include "context.h"
 #include "error.h"
 #include "source.h"
+#include "utf8.h"
 
 /*
  * 1.2 is the baseline that every device takes.  No math options: they make
@@ -95,6 +96,8 @@ static char *read_log(cl_program program, cl_device_id device)
     if (log && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG,
                    bytes, log, NULL) != CL_SUCCESS)
         log[0] = '\0';
+    if (log)
+        utf8_clean_lines(log); /* it quotes options and names of folders */
     return log;
 }
 

@@ -244,8 +244,10 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
     cl_program_build_info what, size_t room, void *to, size_t *needed)
 {
     (void)program, (void)device, (void)what;
+    const char *log =
+        FAKE_DEVICE.build_log ? FAKE_DEVICE.build_log : "error: no";
     return fake_answer_text(
-        FAKE_DEVICE.refuses_to_build ? "error: no" : "", room, to, needed);
+        FAKE_DEVICE.refuses_to_build ? log : "", room, to, needed);
 }
 
 /* No program has a binary, and no binary is one. */
