@@ -47,7 +47,8 @@
  *   7. Contexts and plans may be used by any number of threads at once; only
  *      destroy must be the last use.  A plan never changes once made.  In a
  *      child of fork() after the first use of OpenCL, what needs it returns
- *      CLATTN_FORKED, and destroy lets go of host memory alone.
+ *      CLATTN_FORKED, and destroy lets go of host memory alone.  Nor make plans
+ *      in functions that run at exit: drivers end their compilers before them.
  *   8. The library never exits.  Outside contexts it keeps only the id of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
