@@ -113,5 +113,8 @@ const char *attention_case_text(const attention_case *c, char text[ARENA_TEXT]);
 /* The case of such a line, mended; false, with a sentence, if it is none. */
 bool attention_case_parse(
     attention_case *c, const char *line, char text[ARENA_TEXT]);
+/* The name of a size that the line leaves out, which is then 1; NULL if it tells
+   them all, as attention_case_line does. */
+const char *attention_case_missing(const char *line);
 
 #endif

@@ -264,6 +264,26 @@ bool attention_case_parse(
     return true;
 }
 
+/* Whether a line has a pair of this name. */
+static bool tells(const char *line, const char *name)
+{
+    const size_t length = strlen(name);
+    for (; *line != '\0'; line += strcspn(line, " ")) {
+        line += strspn(line, " ");
+        if (strncmp(line, name, length) == 0 && line[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+const char *attention_case_missing(const char *line)
+{
+    for (size_t n = 0; n < COUNT(FIELDS); ++n)
+        if (FIELDS[n].kind == SIZE && !tells(line, FIELDS[n].name))
+            return FIELDS[n].name;
+    return NULL;
+}
+
 /* ---- Simpler cases ----------------------------------------------------------- */
 
 bool attention_case_simpler(

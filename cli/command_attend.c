@@ -11,6 +11,7 @@
 #include "attend_request.h"
 #include "commands.h"
 #include "session.h"
+#include "text.h"
 
 static const option_row ROWS[] = {
     {OPTION_QUERY, "Q.npy", "required", "(B,Hq,Lq,D), (Hq,Lq,D) or (Lq,D)"},
@@ -117,7 +118,7 @@ static bool compute(
 static void print_path(const char *what, const char *path)
 {
     if (path)
-        printf("%-9s %s\n", what, path);
+        text_print_path(what, path, "");
 }
 
 static void print_summary(

@@ -44,7 +44,7 @@ static const check_extent QUICK = {
     .races = 5,
     .repeats = 4,
     .tries = 50,
-    .seconds = 3.0,
+    .seconds = 2.0,
     .effort = {.least_ms = 50.0, .most_ms = 300.0},
 };
 
@@ -104,6 +104,11 @@ static bool read_draw(request *r, const options *given, failure *f)
         return false;
     if (line && !subject_parse(&r->draw, r->row, line, why))
         return fail(f, "--draw: %s", why);
+    const char *missing = line ? attention_case_missing(line) : NULL;
+    if (missing)
+        return fail(f,
+            "--draw: %s= is missing; a line tells B, Hq, Hkv, Lq, Lk, D and Dv",
+            missing);
     for (size_t i = 1; r->row[0] && i < check_row_count(); i++)
         if (strcmp(r->row, check_row_name(i)) == 0)
             return true;

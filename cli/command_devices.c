@@ -13,6 +13,7 @@
 #include "environment.h"
 #include "json_text.h"
 #include "session.h"
+#include "text.h"
 
 static const option_row ROWS[] = {
     {OPTION_JSON, NULL, NULL, "print a JSON array of objects"},
@@ -147,9 +148,11 @@ static void print_list(const device_list *list)
         has_default = has_default || list->device[i].is_default;
     }
     const char *wanted = environment_value("CLATTN_DEVICE");
-    if (list->count > 0 && !has_default)
-        printf("no default: CLATTN_DEVICE=%s matches none of them\n",
-            wanted ? wanted : "");
+    if (list->count > 0 && !has_default) {
+        printf("no default: CLATTN_DEVICE=");
+        text_put(stdout, wanted ? wanted : "");
+        printf(" matches none of them\n");
+    }
     print_missing(stdout, list);
 }
 

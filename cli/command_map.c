@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "commands.h"
 #include "display.h"
+#include "text.h"
 
 static const option_row ROWS[] = {
     {OPTION_TOKENS, "T.txt", "numbers", "the words, one a line in UTF-8"},
@@ -47,7 +48,7 @@ static bool map(display *d, npy_array *weights, const char *path, failure *f)
         !display_draw(d, stdout, weights->data, path, f))
         return false;
     if (d->picture)
-        printf("picture   %s\n", d->picture);
+        text_print_path("picture", d->picture, "");
     return true;
 }
 

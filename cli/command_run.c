@@ -9,6 +9,7 @@
 #include "expect.h"
 #include "layer_run.h"
 #include "layer_steps.h"
+#include "text.h"
 #include "values.h"
 
 static const option_row ROWS[] = {
@@ -213,9 +214,10 @@ static bool show_results(const request *r, const work *w, failure *f)
 static void print_layer(const request *r, const model_layer *m)
 {
     static const char *const NAMES[MODEL_PARTS] = {"q", "k", "v", "o"};
-    printf("layer     %s%s%s: width %zu, %zu head%s of %zu", m->prefix,
-        m->prefix[0] ? " of " : "", r->model.path, m->E, m->Hq,
-        m->Hq == 1 ? "" : "s", m->D);
+    printf("layer     %s%s", m->prefix, m->prefix[0] ? " of " : "");
+    text_put(stdout, r->model.path);
+    printf(": width %zu, %zu head%s of %zu", m->E, m->Hq, m->Hq == 1 ? "" : "s",
+        m->D);
     if (m->Hkv != m->Hq)
         printf(" that read %zu", m->Hkv);
     if (m->Dv != m->D)
@@ -236,8 +238,7 @@ static void print_file(const char *label, const char *path, const npy_array *a)
 {
     char shape[200];
     if (path)
-        printf("%-9s %s %s\n", label, path,
-            npy_shape_text(shape, a->rank, a->size));
+        text_print_path(label, path, npy_shape_text(shape, a->rank, a->size));
 }
 
 static void print_summary(const request *r, const work *w)
@@ -251,7 +252,7 @@ static void print_summary(const request *r, const work *w)
     print_file("attention", r->attention, &w->run.weights);
     print_file("lse", r->lse, &w->run.lse);
     if (r->display.picture)
-        printf("picture   %s\n", r->display.picture);
+        text_print_path("picture", r->display.picture, "");
     session_print_device(stdout, &w->session);
     session_print_time(stdout, &w->session);
 }

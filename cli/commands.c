@@ -9,6 +9,8 @@
 
 #include <clattn/clattn.h>
 
+#include "text.h"
+
 const command *const COMMANDS[] = {
     &COMMAND_DEVICES,
     &COMMAND_RUN,
@@ -91,14 +93,11 @@ static exit_code dispatch(int count, char *const *arguments, failure *f)
              : unknown_command(first, f);
 }
 
-/* Names in files and arguments may hold control characters, which are not for
-   a terminal. */
-static void print_message(char *text)
+static void print_message(const char *text)
 {
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
-    fprintf(stderr, "clattn: %s\n", text);
+    fputs("clattn: ", stderr);
+    text_put(stderr, text);
+    fputc('\n', stderr);
 }
 
 exit_code clattn_program(int count, char *const *arguments)

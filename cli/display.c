@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "picture.h"
 #include "show.h"
+#include "text.h"
 #include "values.h"
 
 static bool parse_head(display *d, const char *text, failure *f)
@@ -105,6 +106,7 @@ static void make_title(
     const size_t used = strlen(title);
     if (d->shape.B > 1)
         snprintf(title + used, bytes - used, ", item %zu", d->batch);
+    text_clean(title); /* a name of a file may be in it */
 }
 
 bool display_draw(const display *d, FILE *to, const float *weights,

@@ -2,19 +2,21 @@
  *
  * json_text.c - making them UTF-8.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "json_text.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
 
 json_t *json_text(const char *text)
 {
-    char clean[512];
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    snprintf(clean, sizeof clean, "%s", text);
-    for (char *at = clean; *at; at++)
-        if ((unsigned char)*at > 0x7e)
-            *at = '?';
-    return json_string(clean);
+    char *copy = strdup(text);
+    if (!copy)
+        return NULL;
+    text_clean(copy);
+    json_t *value = json_string(copy);
+    free(copy);
+    return value;
 }

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-/* Drivers may say anything, but JSON is UTF-8: what is none becomes "?".  NULL
-   without memory. */
+/* Drivers may say anything, but JSON is UTF-8, and is shown in terminals: what
+   is none, and controls, become "?".  NULL without memory. */
 json_t *json_text(const char *text);
 
 #endif

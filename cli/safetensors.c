@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "clattn/clattn.h"
+#include "text.h"
 #include "safetensors_entry.h"
 #include "to_f32.h"
 
@@ -130,10 +131,7 @@ static bool parse_header(reader *r)
     if (errno == ENOMEM)
         return fail(r->in.f, "%s: no memory for a header of %zu bytes",
             r->in.path, bytes);
-    /* The text may quote the file. */
-    for (char *c = error.text; *c; ++c)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    text_clean(error.text); /* it may quote the file */
     return fail(r->in.f, "%s: damaged header: %s, at byte %d of it", r->in.path,
         error.text, error.position);
 }

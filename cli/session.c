@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#include "text.h"
+
 double clock_ms(void)
 {
     struct timespec now = {0};
@@ -35,6 +37,7 @@ static void name_device(session *s)
         clGetPlatformInfo(
             of, CL_PLATFORM_NAME, sizeof platform, platform, NULL);
     snprintf(s->device, sizeof s->device, "%s (%s)", name, platform);
+    text_clean(s->device);
 }
 
 bool session_open(session *s, const char *spec, failure *f)

@@ -9,15 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 /* ---- Sentences ---------------------------------------------------------- */
 
 /* What drivers say may hold anything: one line, and no markup of tables. */
 static void put(const sheet *s, const char *text)
 {
-    for (; *text; text++) {
-        if (s->markdown && (*text == '|' || *text == '<' || *text == '*'))
-            fputc('\\', s->to);
-        fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, s->to);
+    const char *markup = s->markdown ? "|<*" : "";
+    while (*text) {
+        const size_t plain = strcspn(text, markup);
+        text_put_part(s->to, text, plain);
+        text += plain;
+        if (*text)
+            fprintf(s->to, "\\%c", *text++);
     }
 }
 
@@ -83,9 +88,10 @@ void sheet_cell(sheet *s, size_t column, const char *format, ...)
     if (s->short_of_memory)
         return;
     va_start(arguments, format);
-    vsnprintf(s->cell[(s->rows - 1) * s->columns + column], SHEET_CELL, format,
-        arguments);
+    char *cell = s->cell[(s->rows - 1) * s->columns + column];
+    vsnprintf(cell, SHEET_CELL, format, arguments);
     va_end(arguments);
+    text_clean(cell); /* before its width is measured */
 }
 
 void sheet_begin(sheet *s, const char *headings)

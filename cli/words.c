@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "text.h"
 #include "utf8.h"
 
 enum {
@@ -20,15 +21,6 @@ enum {
 
 static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-/* Control characters; also what breaks lines or turns the direction of the
-   text around it, which would spoil a list of words. */
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 ||
-           code == 0x2029 || (code >= 0x202A && code <= 0x202E) ||
-           (code >= 0x2066 && code <= 0x2069);
-}
-
 /* A copy that is fit to be printed; NULL without memory. */
 static char *clean(const char *line, size_t bytes)
 {
@@ -36,11 +28,10 @@ static char *clean(const char *line, size_t bytes)
     char *text = malloc(widest * bytes + 1);
     size_t at = 0;
     for (size_t i = 0, length; text && i < bytes; i += length) {
-        uint32_t code;
-        length = utf8_decode(&code, line + i, bytes - i);
-        bool bad = code == UTF8_REPLACEMENT || is_control(code);
-        size_t part = bad ? widest : length;
-        memcpy(text + at, bad ? REPLACEMENT : line + i, part);
+        bool fit;
+        length = utf8_next(&fit, line + i, bytes - i);
+        size_t part = fit ? length : widest;
+        memcpy(text + at, fit ? line + i : REPLACEMENT, part);
         at += part;
     }
     if (text)
@@ -186,7 +177,7 @@ size_t words_width(const char *text)
     for (size_t i = 0; i < bytes;) {
         uint32_t code;
         i += utf8_decode(&code, text + i, bytes - i);
-        columns += utf8_columns(code);
+        columns += text_columns(code);
     }
     return columns;
 }

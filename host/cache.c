@@ -117,13 +117,17 @@ static const char *fault_of(
         return "is no file of the cache";
     if (get(file + FORMAT_AT, 4) != FORMAT)
         return "has another format";
-    if (get(file + KEY_BYTES_AT, 4) != key_bytes ||
-        bytes - HEADER_BYTES < key_bytes ||
+    const size_t rest = bytes - HEADER_BYTES;
+    const uint64_t key_told = get(file + KEY_BYTES_AT, 4);
+    const uint64_t data_told = get(file + DATA_BYTES_AT, 8);
+    if (key_told > rest || data_told > rest - key_told)
+        return "is cut short";
+    if (data_told < rest - key_told)
+        return "has the wrong length";
+    if (key_told != key_bytes ||
         memcmp(file + HEADER_BYTES, key, key_bytes) != 0)
         return "is for something else";
-    const size_t data_bytes = bytes - HEADER_BYTES - key_bytes;
-    if (get(file + DATA_BYTES_AT, 8) != data_bytes)
-        return "has the wrong length";
+    const size_t data_bytes = rest - key_bytes;
     digest_of(
         digest, file, key, key_bytes, file + bytes - data_bytes, data_bytes);
     if (memcmp(file + DIGEST_AT, digest, SHA256_BYTES) != 0)

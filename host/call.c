@@ -119,12 +119,67 @@ cleanup:
         clGetMemObjectInfo(mem, what, sizeof(to), &(to), NULL), \
         "clGetMemObjectInfo(" #what ")")
 
+/* Of a sub-buffer, what its buffer may hold: some drivers do not tell what it
+   inherits. */
+static clattn_status access_flags(
+    cl_mem_flags *flags, cl_mem mem, cl_mem parent, clattn_error *error)
+{
+    const cl_mem_flags access =
+        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+    clattn_status status = CLATTN_OK;
+    TRY(QUERY(mem, CL_MEM_FLAGS, *flags));
+    if (parent && (*flags & access) == 0)
+        TRY(QUERY(parent, CL_MEM_FLAGS, *flags));
+
+cleanup:
+    return status;
+}
+
+/* What OpenCL leaves undefined in place of refusing it: kernels that write to
+   memory that is for reading only, or the reverse. */
+static clattn_status check_access(
+    const operand *op, cl_mem parent, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_mem_flags flags = 0;
+    TRY(access_flags(&flags, op->at.mem, parent, error));
+    if (op->output && (flags & CL_MEM_READ_ONLY))
+        status = error_set(error, CLATTN_INVALID,
+            "%s is written, but its buffer is CL_MEM_READ_ONLY", op->name);
+    else if ((!op->output || op->read_back) && (flags & CL_MEM_WRITE_ONLY))
+        status = error_set(error, CLATTN_INVALID,
+            "%s is %sread, but its buffer is CL_MEM_WRITE_ONLY", op->name,
+            op->output ? "also " : "");
+
+cleanup:
+    return status;
+}
+
+static clattn_status check_buffer(
+    const operand *op, const clattn_context *ctx, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    cl_context cl = NULL;
+    cl_mem_object_type type = 0;
+    TRY(QUERY(op->at.mem, CL_MEM_CONTEXT, cl));
+    TRY(QUERY(op->at.mem, CL_MEM_TYPE, type));
+    if (type != CL_MEM_OBJECT_BUFFER)
+        status = error_set(error, CLATTN_INVALID,
+            "%s is an image or pipe (CL_MEM_TYPE 0x%x), but must be a buffer",
+            op->name, (unsigned)type);
+    else if (cl != ctx->cl)
+        status = error_set(error, CLATTN_INVALID,
+            "%s is a buffer of another context than the plan", op->name);
+
+cleanup:
+    return status;
+}
+
 /* Where a cl_mem begins within the buffer that owns the memory. */
 static clattn_status resolve(
     operand *op, const clattn_context *ctx, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    cl_context cl = NULL;
     cl_mem parent = NULL;
     size_t bytes = 0, begin = 0;
 
@@ -134,14 +189,10 @@ static clattn_status resolve(
     }
     if (!op->at.mem) /* a host array, placed when listed, or not given */
         return CLATTN_OK;
-    TRY(QUERY(op->at.mem, CL_MEM_CONTEXT, cl));
-    if (cl != ctx->cl) {
-        status = error_set(error, CLATTN_INVALID,
-            "%s is a buffer of another context than the plan", op->name);
-        goto cleanup;
-    }
+    TRY(check_buffer(op, ctx, error));
     TRY(QUERY(op->at.mem, CL_MEM_SIZE, bytes));
     TRY(QUERY(op->at.mem, CL_MEM_ASSOCIATED_MEMOBJECT, parent));
+    TRY(check_access(op, parent, error));
     if (parent)
         TRY(QUERY(op->at.mem, CL_MEM_OFFSET, begin));
     op->space = parent ? (const void *)parent : (const void *)op->at.mem;

@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "program.h"
+#include "utf8.h"
 
 /*
  * Multiply-adds of one launch, unless CLATTN_TUNING says otherwise: about a
@@ -195,6 +196,7 @@ void context_log(const clattn_context *ctx, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + 8, sizeof text - 8, format, arguments);
     va_end(arguments);
+    utf8_clean_lines(text);
     system_print_line(text);
 }
 

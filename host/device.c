@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "error.h"
+#include "hint.h"
+#include "struct_size.h"
 #include "system.h"
+#include "utf8.h"
 
 /*
  * Groups of one launch: x as far as a signed 32-bit count goes, y and z as far
@@ -67,7 +70,7 @@ enum {
     TEXT_BYTES = 1024 /* more than any text of a query that we know */
 };
 
-/* Without surrounding blanks, cut to fit. */
+/* Without surrounding blanks and control characters, cut to fit. */
 static void trim(char *to, size_t capacity, const char *text)
 {
     const char *begin = text + strspn(text, " \t");
@@ -75,6 +78,7 @@ static void trim(char *to, size_t capacity, const char *text)
     while (length > 0 && strchr(" \t\n", begin[length - 1]))
         --length;
     snprintf(to, capacity, "%.*s", (int)length, begin);
+    utf8_clean(to);
 }
 
 /* A query's text; "" on failure. */
@@ -224,13 +228,15 @@ static clattn_status list_platforms(
 }
 
 /* A platform that is passed over, or a device of it. */
-static void pass_over(
-    passed_over *passed, cl_platform_id platform, const clattn_error *why)
+static void pass_over(passed_over *passed, cl_platform_id platform, bool whole,
+    const clattn_error *why)
 {
-    char name[128];
+    char name[128], text[400];
     query_platform_name(platform, name, sizeof name);
-    passed_over_add(
-        passed, name[0] != '\0' ? name : "a platform", why->message);
+    const char *hint = whole ? hint_no_devices(name) : "";
+    snprintf(text, sizeof text, "%.200s%s%s", why->message,
+        hint[0] != '\0' ? ": " : "", hint);
+    passed_over_add(passed, name[0] != '\0' ? name : "a platform", text);
     if (passed->cl_code == CL_SUCCESS)
         passed->cl_code = why->cl_code;
 }
@@ -247,7 +253,7 @@ static cl_uint platform_devices(cl_platform_id platform, cl_device_id *ids,
     else if (count == 0)
         error_set(&why, CLATTN_NO_DEVICE, "it has no devices");
     if (count == 0)
-        pass_over(passed, platform, &why);
+        pass_over(passed, platform, true, &why);
     return count;
 }
 
@@ -277,7 +283,7 @@ static clattn_status append_devices(cl_platform_id platform, cl_device_id **ids,
         if (query_facts((*ids)[kept], &(*facts)[kept], &why) == CLATTN_OK)
             ++kept;
         else
-            pass_over(passed, platform, &why);
+            pass_over(passed, platform, false, &why);
     }
     *count = kept;
     return CLATTN_OK;
@@ -395,14 +401,13 @@ clattn_status clattn_device_get(
     error_none(error);
     if (!device)
         return error_set(error, CLATTN_INVALID, "device is NULL");
-    if (device->struct_size < sizeof full)
-        return error_set(error, CLATTN_INVALID,
-            "device.struct_size is %zu, but at least %zu is needed",
-            device->struct_size, sizeof full);
+    TRY(struct_size_check(
+        "device", device->struct_size, sizeof full, sizeof full, error));
     TRY(device_list(&ids, &facts, &count, &passed, error));
     if (index >= count) {
-        status = error_set(error, CLATTN_NO_DEVICE,
-            "device index is %zu, but there are %zu devices", index, count);
+        char asked[50];
+        snprintf(asked, sizeof asked, "device index is %zu", index);
+        status = device_beyond(asked, count, error);
         environment_read(&env);
         passed_over_drivers(&passed, env.vendors);
         passed_over_tell(&passed, error);

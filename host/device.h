@@ -55,4 +55,9 @@ clattn_status device_list(cl_device_id **ids, device_facts **facts,
 clattn_status device_choose(size_t *index, const device_facts *facts,
     size_t count, const char *spec, clattn_error *error);
 
+/* CLATTN_NO_DEVICE for what is past the list's end: `asked` begins its
+   sentence, as "device index is 7".  Of an empty list it says what to install. */
+clattn_status device_beyond(
+    const char *asked, size_t count, clattn_error *error);
+
 #endif

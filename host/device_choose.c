@@ -76,15 +76,29 @@ static void list_text(
     }
 }
 
+clattn_status device_beyond(
+    const char *asked, size_t count, clattn_error *error)
+{
+    if (count == 0)
+        return error_set(error, CLATTN_NO_DEVICE,
+            "no OpenCL device found; install the driver of your GPU, or PoCL "
+            "to run on the CPU (Debian: apt-get install pocl-opencl-icd)");
+    if (count == 1)
+        return error_set(
+            error, CLATTN_NO_DEVICE, "%s, but the only device is 0", asked);
+    return error_set(error, CLATTN_NO_DEVICE,
+        "%s, but the devices are 0 to %zu", asked, count - 1);
+}
+
 static clattn_status choose_index(
     size_t *index, size_t count, const char *spec, clattn_error *error)
 {
-    char *end = NULL;
+    char *end = NULL, asked[100];
     const unsigned long long value = strtoull(spec, &end, 10);
-    if (value >= count)
-        return error_set(error, CLATTN_NO_DEVICE,
-            "device %.60s is not in the list, which has 0 to %zu", spec,
-            count - 1);
+    if (value >= count) {
+        snprintf(asked, sizeof asked, "device %.60s is asked for", spec);
+        return device_beyond(asked, count, error);
+    }
     *index = (size_t)value;
     return CLATTN_OK;
 }
@@ -93,9 +107,7 @@ clattn_status device_choose(size_t *index, const device_facts *facts,
     size_t count, const char *spec, clattn_error *error)
 {
     if (count == 0)
-        return error_set(error, CLATTN_NO_DEVICE,
-            "no OpenCL device found; install the driver of your GPU, or PoCL "
-            "to run on the CPU (Debian: apt-get install pocl-opencl-icd)");
+        return device_beyond(spec, count, error);
     if (spec[0] != '\0' && strspn(spec, "0123456789") == strlen(spec))
         return choose_index(index, count, spec, error);
 

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 static const char *const STATUS_TEXT[] = {
     [CLATTN_OK] = "done",
     [CLATTN_INVALID] = "an argument breaks its contract",
@@ -48,6 +50,7 @@ clattn_status error_set(
         va_start(arguments, format);
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
+        utf8_clean(error->message); /* users' and drivers' texts are in it */
     }
     return status;
 }

@@ -24,8 +24,9 @@
 /* CLATTN_OK, with an empty message.  error may be NULL, here and below. */
 clattn_status error_none(clattn_error *error);
 
-/* `status` with a sentence, cut to fit.  Returns status, so that a function can
-   say: return error_set(error, CLATTN_INVALID, "Hkv is %zu, ...", ...). */
+/* `status` with a sentence, cut to fit and cleaned as utf8_clean does.  Returns
+   status, so that a function can say:
+   return error_set(error, CLATTN_INVALID, "Hkv is %zu, ...", ...). */
 clattn_status error_set(clattn_error *error, clattn_status status,
     const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "held_signal.h"
 
 #define TEMPORARY "tmp-"
 
@@ -161,30 +161,15 @@ static bool write_part(int fd, const folder_part *part)
     return true;
 }
 
-/*
- * Beyond the process's limit of file sizes (ulimit -f) a write sends SIGXFSZ,
- * which would end the process: it is held back from this thread, and taken away
- * if it came.  Not if it was pending before: then it is somebody else's.
- */
+/* Past the process's limit of file sizes (ulimit -f) it fails with EFBIG. */
 static bool write_parts(int fd, const folder_part *parts, size_t n_parts)
 {
-    const struct timespec at_once = {0, 0};
-    sigset_t limit, before, pending;
+    held_signal limit;
     bool written = true;
-
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    if (pthread_sigmask(SIG_BLOCK, &limit, &before) != 0)
-        return false;
-    sigpending(&pending);
+    held_signal_begin(&limit, SIGXFSZ);
     for (size_t i = 0; i < n_parts && written; ++i)
         written = write_part(fd, &parts[i]);
-    const int code = errno;
-    if (!sigismember(&pending, SIGXFSZ))
-        while (sigtimedwait(&limit, NULL, &at_once) < 0 && errno == EINTR)
-            ;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = code;
+    held_signal_end(&limit);
     return written;
 }
 

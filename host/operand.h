@@ -22,6 +22,7 @@ typedef struct operand {
                          "attention." in front if it comes from the args within
                          a layer's */
     bool output;
+    bool read_back;    /* an output that the call itself reads again */
     bool wanted;       /* the descriptor asks for it */
     bool array;        /* int32 array: on the device mem or host will do */
     size_t element;    /* bytes of an element */

@@ -75,12 +75,21 @@ static operand workspace_operand(const char *name, const clattn_output *at)
 {
     operand op = line_operand(name, false, 1, 0, input_of(at));
     op.output = true;
+    op.read_back = true;
     return op;
 }
 
 static operand output_operand(operand op)
 {
     op.output = true;
+    return op;
+}
+
+/* What one step of a layer returns and the next one takes. */
+static operand step_operand(operand op)
+{
+    op.output = true;
+    op.read_back = true;
     return op;
 }
 
@@ -261,11 +270,11 @@ static size_t list_layer_outputs(
 
     list[n++] = output_operand(tensor_operand(
         "y", true, &l->y, query_packed(a), y_size, input_of(&args->y)));
-    list[n++] = output_operand(tensor_operand(
+    list[n++] = step_operand(tensor_operand(
         "q", keep, &a->q, query_packed(a), q_size, input_of(&args->q)));
-    list[n++] = output_operand(tensor_operand(
+    list[n++] = step_operand(tensor_operand(
         "k", keep, &a->k, key_packed(a), k_size, input_of(&args->k)));
-    list[n++] = output_operand(tensor_operand(
+    list[n++] = step_operand(tensor_operand(
         "v", keep, &a->v, key_packed(a), v_size, input_of(&args->v)));
     return n;
 }
@@ -320,6 +329,7 @@ size_t operands_of_layer(operand list[MAX_OPERANDS],
     n += list_layer_weights(list + n, complete, args);
     list[n++] = workspace_operand("workspace", &args->workspace);
     list_outputs(list + n, a, inner, WITHIN, keep_out);
+    list[n + OUT] = step_operand(list[n + OUT]);
     list_inputs(list + n, a, inner, WITHIN, false);
     list_arrays(list + n, a, inner, WITHIN);
     list[n + WORKSPACE] =

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "error.h"
+#include "utf8.h"
 
 void passed_over_add(passed_over *passed, const char *what, const char *why)
 {
@@ -25,10 +26,8 @@ void passed_over_add(passed_over *passed, const char *what, const char *why)
         *begin = '\0'; /* what does not fit as a whole is left out */
         return;
     }
-    for (char *at = begin + (*begin == '\n'); *at != '\0'; ++at)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
-    passed->length += (size_t)length;
+    utf8_clean(begin + (*begin == '\n'));
+    passed->length += strlen(begin);
 }
 
 void passed_over_tell(const passed_over *passed, clattn_error *error)
@@ -45,6 +44,7 @@ void passed_over_tell(const passed_over *passed, clattn_error *error)
         line += length + (line[length] == '\n');
         mark = "; ";
     }
+    utf8_clean(error->message); /* it may have been cut within a character */
     error->cl_code = passed->cl_code;
 }
 

@@ -17,7 +17,7 @@ typedef struct passed_over {
     char text[4000]; /* a line for each, cut to fit */
 } passed_over;
 
-/* A line "what: why"; control characters become '?'. */
+/* A line "what: why", cleaned as utf8_clean does. */
 void passed_over_add(passed_over *passed, const char *what, const char *why);
 
 /* The drivers that are registered at `vendors`, as OCL_ICD_VENDORS names it, and

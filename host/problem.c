@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "struct_size.h"
 
 static const struct {
     size_t bytes;
@@ -18,12 +19,6 @@ static const struct {
     [CLATTN_BF16] = {2, "bf16"},
     [CLATTN_BOOL] = {1, "bool"},
     [CLATTN_F64] = {8, "f64"},
-};
-
-/* No version of a struct outgrows another by so much: a larger struct_size was
-   never set, and bytes of that number may not be there to read. */
-enum {
-    MOST_GROWTH = 4096
 };
 
 static bool is_dtype(int32_t dtype)
@@ -50,10 +45,10 @@ clattn_status problem_take_struct(void *to, size_t known, size_t least,
         return error_set(error, CLATTN_INVALID,
             "%s is NULL, but must point to a struct", name);
     memcpy(&size, from, sizeof size);
-    if (size < least || size > known + MOST_GROWTH)
-        return error_set(error, CLATTN_INVALID,
-            "%s.struct_size is %zu, but must be sizeof the struct, %zu to %zu",
-            name, size, least, known + MOST_GROWTH);
+    const clattn_status status =
+        struct_size_check(name, size, least, known, error);
+    if (status != CLATTN_OK)
+        return status;
     for (size_t i = known; i < size; ++i)
         if (((const unsigned char *)from)[i] != 0)
             return error_set(error, CLATTN_UNSUPPORTED,
@@ -73,7 +68,7 @@ static void init_struct(
 {
     if (to == NULL)
         return;
-    if (to_size > known + MOST_GROWTH) {
+    if (!struct_size_possible(to_size, known)) {
         memcpy(to, initial, sizeof to_size);
         return;
     }

@@ -14,7 +14,9 @@
 #include "binary.h"
 #include "context.h"
 #include "error.h"
+#include "hint.h"
 #include "source.h"
+#include "utf8.h"
 
 /*
  * 1.2 is the baseline that every device takes.  No math options: they make
@@ -95,6 +97,8 @@ static char *read_log(cl_program program, cl_device_id device)
     if (log && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG,
                    bytes, log, NULL) != CL_SUCCESS)
         log[0] = '\0';
+    if (log)
+        utf8_clean_lines(log); /* it quotes options and names of folders */
     return log;
 }
 
@@ -126,11 +130,15 @@ static clattn_status build_failed(clattn_context *ctx, cl_program program,
     char *log = read_log(program, ctx->device);
     char line[201];
     first_error(line, sizeof line, log);
+    const char *hint =
+        log && strstr(log, "error") ? "" : hint_no_build(ctx->facts.platform);
+    /* The options are long, and at the end, where a message is cut. */
     error_set(error, CLATTN_BUILD_FAILED,
-        "%s.cl with '" BASE_OPTIONS " %s' did not compile on %.100s: "
-        "clBuildProgram failed: %s (%d)%s%s",
-        need->name, need->options, ctx->facts.name, error_cl_name(code), code,
-        line[0] ? "; " : ", and the log is empty", line);
+        "%s.cl did not compile on %.60s: clBuildProgram failed: %s (%d)"
+        "%s%s%s%s; with '" BASE_OPTIONS " %s'",
+        need->name, ctx->facts.name, error_cl_name(code), code,
+        line[0] ? "; " : ", and the log is empty", line, hint[0] ? "; " : "",
+        hint, need->options);
     if (error)
         error->cl_code = code;
     context_log(ctx, "build of %s.cl failed:\n%s", need->name, log ? log : "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * system.c - what the library asks of the operating system: environment,
- * process, locks, files, standard error.  The rest is in folder.c.
+ * process, locks, files, standard error.  The rest is in folder.c and
+ * held_signal.c.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include "system.h"
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "held_signal.h"
 
 /* "" if it is unset. */
 static const char *value_of(const char *name)
@@ -182,5 +185,8 @@ char *system_read_file(const char *directory, const char *name)
 
 void system_print_line(const char *text)
 {
+    held_signal broken_pipe;
+    held_signal_begin(&broken_pipe, SIGPIPE);
     fprintf(stderr, "%s\n", text);
+    held_signal_end(&broken_pipe);
 }

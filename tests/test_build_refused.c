@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "attention_trial.h"
+#include "hint.h"
 #include "opencl.h"
 #include "shim.h"
 #include "suite.h"
@@ -23,12 +24,27 @@ static const struct {
     {SHIM_COMPILER_SILENT, "the log is empty", ""},
 };
 
+/* Where no error is told, what the platform may lack, if that is known. */
+static void check_hint(const clattn_error *error, bool silent)
+{
+    char platform[201] = "";
+    cl_platform_id of = NULL;
+    clGetDeviceInfo(
+        opencl_get()->device, CL_DEVICE_PLATFORM, sizeof of, &of, NULL);
+    clGetPlatformInfo(of, CL_PLATFORM_NAME, 200, platform, NULL);
+    const char *hint = hint_no_build(platform);
+    ck_assert_msg(
+        hint[0] == '\0' || (strstr(error->message, hint) != NULL) == silent,
+        "%s: %s", platform, error->message);
+}
+
 static void check_message(const clattn_error *error, const char *words)
 {
     char device[201] = "";
     clGetDeviceInfo(opencl_get()->device, CL_DEVICE_NAME, 200, device, NULL);
-    device[100] = '\0'; /* as long as it is told */
-    const char *const told[] = {".cl with '-cl-std=CL1.2 -D", device,
+    device[60] = '\0'; /* as long as it is told */
+    const char *const told[] = {".cl did not compile on ",
+        "; with '-cl-std=CL1.2 -D", device,
         "clBuildProgram failed: CL_BUILD_PROGRAM_FAILURE (-11)", words};
     ck_assert_int_eq(error->cl_code, CL_BUILD_PROGRAM_FAILURE);
     for (size_t i = 0; i < COUNT(told); ++i)
@@ -49,6 +65,7 @@ START_TEST(a_build_that_fails_is_told_with_options_device_and_code)
     ck_assert_int_eq(clattn_attention_plan(&plan, ctx, &trial.problem, &error),
         CLATTN_BUILD_FAILED);
     check_message(&error, REFUSALS[_i].words);
+    check_hint(&error, REFUSALS[_i].compiler == SHIM_COMPILER_SILENT);
     ck_assert_uint_eq(clattn_context_build_log(ctx, log, sizeof log),
         strlen(REFUSALS[_i].log) + 1);
     ck_assert_str_eq(log, REFUSALS[_i].log);

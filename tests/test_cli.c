@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <clattn/clattn.h>
 #include <jansson.h>
@@ -239,6 +240,27 @@ START_TEST(a_picture_of_20000_words_is_refused_before_the_work)
 }
 END_TEST
 
+START_TEST(a_file_past_the_limit_of_sizes_is_a_failure)
+{
+    static program_result got;
+    static const float VALUES[64 * 32] = {0}; /* more than the limit */
+    struct rlimit before, limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 4096;
+    stored_write("long.npy", 2, (const size_t[]){64, 32}, VALUES);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    program_run(&got,
+        (const char *const[]){ATTEND("@long.npy", "@long.npy", "@long.npy"),
+            "--reference", "--output", "@never.npy", NULL},
+        NULL);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_msg(got.code == EXIT_FAILED &&
+                      strstr(got.err, "never.npy: cannot be written") != NULL,
+        "exit code %d: %s", got.code, got.err);
+}
+END_TEST
+
 START_TEST(a_full_disk_behind_standard_output_is_a_failure)
 {
     char command[600];
@@ -370,6 +392,7 @@ int main(void)
         failing, a_failure_exits_with_1_and_leaves_no_file, 0, COUNT(FAILURES));
     tcase_add_test(
         failing, a_picture_of_20000_words_is_refused_before_the_work);
+    tcase_add_test(failing, a_file_past_the_limit_of_sizes_is_a_failure);
     tcase_add_test(failing, a_full_disk_behind_standard_output_is_a_failure);
     tcase_add_test(failing, the_index_of_the_list_is_what_device_takes);
     suite_add_tcase(suite, failing);

@@ -41,6 +41,10 @@ static int child_list(void)
         printf("%zu|%s|%s|%d\n", i, device.name, device.kind,
             (int)device.is_default);
     }
+    clattn_device none = {.struct_size = sizeof none};
+    if (clattn_device_get(&none, count, &error) != CLATTN_NO_DEVICE)
+        return 1;
+    printf("past the end: %s\n", error.message);
     const size_t bytes = clattn_devices_passed_over(passed, sizeof passed);
     printf("passed over: %s\n", passed);
     if (bytes != strlen(passed) + 1 ||
@@ -100,12 +104,33 @@ START_TEST(no_device_is_an_empty_list_and_an_error_with_a_hint)
                       strstr(create.output, "no OpenCL") != NULL &&
                       strstr(create.output, "install") != NULL,
         "%s: exit %d: %s", machine->about, create.exit_code, create.output);
+    ck_assert_msg(
+        strstr(list.output, "past the end: no OpenCL device found; install"),
+        "%s: %s", machine->about, list.output);
     for (size_t i = 0; machine->words[i]; ++i) {
         ck_assert_msg(strstr(list.output, machine->words[i]) != NULL, "%s: %s",
             machine->about, list.output);
         ck_assert_msg(strstr(create.output, machine->words[i]) != NULL,
             "%s: %s", machine->about, create.output);
     }
+}
+END_TEST
+
+/* What platforms without devices need and do not say themselves. */
+START_TEST(a_platform_without_devices_is_known_by_its_name)
+{
+    static const char *const names[][2] = {
+        {"HOLLOW_NAME=Portable Computing Language", "POCL_CACHE_DIR"},
+        {"HOLLOW_NAME=rusticl", "RUSTICL_ENABLE"},
+    };
+    char line[DRIVERS_LINE];
+    const char *const environment[] = {
+        drivers_line(line, "named", DRIVER_HOLLOW), names[_i][0], NULL};
+    const child_result list = child_run("list", environment, LIMIT_SECONDS);
+    const child_result create = child_run("create", environment, LIMIT_SECONDS);
+    ck_assert_msg(strstr(list.output, names[_i][1]) != NULL, "%s", list.output);
+    ck_assert_msg(
+        strstr(create.output, names[_i][1]) != NULL, "%s", create.output);
 }
 END_TEST
 
@@ -222,6 +247,8 @@ int main(int argc, char **argv)
     tcase_set_timeout(t, 2 * LIMIT_SECONDS);
     tcase_add_loop_test(t, no_device_is_an_empty_list_and_an_error_with_a_hint,
         0, (int)NO_DEVICE_COUNT);
+    tcase_add_loop_test(
+        t, a_platform_without_devices_is_known_by_its_name, 0, 2);
     tcase_add_test(t, a_broken_driver_hides_no_working_one);
     tcase_add_loop_test(
         t, a_spec_chooses_the_device_it_names_or_none, 0, (int)COUNT(SPECS));

@@ -328,7 +328,11 @@ START_TEST(statuses_and_indices_out_of_range_have_an_answer)
     check_named("device", clattn_device_get(&device, SIZE_MAX, &error),
         CLATTN_NO_DEVICE, &error, "device index is");
     check_named("device", clattn_device_get(&device, 1, &error),
-        CLATTN_NO_DEVICE, &error, "device index is 1");
+        CLATTN_NO_DEVICE, &error,
+        "device index is 1, but the only device is 0");
+    device.struct_size = SIZE_MAX;
+    check_named("device", clattn_device_get(&device, 0, &error), CLATTN_INVALID,
+        &error, "device.struct_size is 18446744073709551615");
     ck_assert_ptr_null(clattn_kernel_name(SIZE_MAX));
     ck_assert_ptr_null(clattn_kernel_name(UINT32_MAX));
 }

@@ -47,7 +47,8 @@
  *   7. Contexts and plans may be used by any number of threads at once; only
  *      destroy must be the last use.  A plan never changes once made.  In a
  *      child of fork() after the first use of OpenCL, what needs it returns
- *      CLATTN_FORKED, and destroy lets go of host memory alone.
+ *      CLATTN_FORKED, and destroy lets go of host memory alone.  Nor make plans
+ *      in functions that run at exit: drivers end their compilers before them.
  *   8. The library never exits.  Outside contexts it keeps only the id of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
@@ -225,7 +226,10 @@ typedef struct clattn_mask {
 /*
  * Where a tensor or array begins.  Host calls and references take `host`,
  * enqueue takes `mem`, which may be a sub-buffer, and for int32 arrays either.
- * All 0: not given, which is also right for a tensor without elements.
+ * All 0: not given, which is also right for a tensor without elements.  Images
+ * are refused, and so are inputs in a CL_MEM_WRITE_ONLY buffer and outputs in a
+ * CL_MEM_READ_ONLY one; what a call reads again, a workspace and what a layer
+ * keeps (q, k, v, out), may be in neither.
  */
 typedef struct clattn_input {
     cl_mem mem;

@@ -33,6 +33,7 @@ typedef struct object {
     atomic_uint references;
     const struct object *context; /* a buffer's or queue's */
     size_t bytes;                 /* a buffer's */
+    cl_mem_flags flags;           /* a buffer's */
     /* A kernel's: which thread set each argument.  Not atomic, as with any
        driver: who calls has to see to it that threads take turns. */
     const void *setter[MOST_ARGUMENTS];
@@ -171,7 +172,10 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
     }
     for (size_t i = 0; (flags & CL_MEM_COPY_HOST_PTR) && i < bytes; ++i)
         (void)from[i];
-    return (void *)make(BUFFER, context, bytes, code);
+    object *buffer = make(BUFFER, context, bytes, code);
+    if (buffer)
+        buffer->flags = flags;
+    return (void *)buffer;
 }
 
 cl_int clReleaseMemObject(cl_mem mem)
@@ -185,11 +189,16 @@ cl_int clGetMemObjectInfo(
     const object *o = (const void *)mem;
     const cl_mem parent = NULL;
     const size_t origin = 0;
+    const cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
     if (!is(o, BUFFER))
         return CL_INVALID_MEM_OBJECT;
     switch (what) {
     case CL_MEM_CONTEXT:
         return ANSWER(o->context);
+    case CL_MEM_TYPE:
+        return ANSWER(type);
+    case CL_MEM_FLAGS:
+        return ANSWER(o->flags);
     case CL_MEM_SIZE:
         return ANSWER(o->bytes);
     case CL_MEM_ASSOCIATED_MEMOBJECT:
@@ -235,8 +244,10 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
     cl_program_build_info what, size_t room, void *to, size_t *needed)
 {
     (void)program, (void)device, (void)what;
+    const char *log =
+        FAKE_DEVICE.build_log ? FAKE_DEVICE.build_log : "error: no";
     return fake_answer_text(
-        FAKE_DEVICE.refuses_to_build ? "error: no" : "", room, to, needed);
+        FAKE_DEVICE.refuses_to_build ? log : "", room, to, needed);
 }
 
 /* No program has a binary, and no binary is one. */

@@ -21,6 +21,7 @@ typedef struct fake_device {
     cl_ulong local_bytes, buffer_bytes;
     cl_uint native_width, address_bits;
     bool refuses_to_build; /* with a log */
+    const char *build_log; /* NULL: a short one */
 } fake_device;
 
 /* To be changed before a context is made. */

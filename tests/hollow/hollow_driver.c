@@ -2,7 +2,8 @@
  *
  * hollow_driver.c - an OpenCL driver with a platform and nothing behind it, as
  * Mesa's are where there is no GPU: HOLLOW_DEVICES says by which code devices
- * are not found, or "0" that finding none is a success.
+ * are not found, or "0" that finding none is a success, HOLLOW_NAME what the
+ * platform calls itself.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdlib.h>
@@ -13,9 +14,11 @@
 static cl_int CL_API_CALL platform_info(cl_platform_id platform,
     cl_platform_info what, size_t room, void *value, size_t *bytes)
 {
-    const char *text = what == CL_PLATFORM_PROFILE          ? "FULL_PROFILE"
-                       : what == CL_PLATFORM_VERSION        ? "OpenCL 1.2"
-                       : what == CL_PLATFORM_NAME           ? "Hollow\tPlatform"
+    const char *name = getenv("HOLLOW_NAME");
+    const char *text = what == CL_PLATFORM_PROFILE   ? "FULL_PROFILE"
+                       : what == CL_PLATFORM_VERSION ? "OpenCL 1.2"
+                       : what == CL_PLATFORM_NAME
+                           ? name ? name : "Hollow\tPlatform"
                        : what == CL_PLATFORM_VENDOR         ? "clattn's tests"
                        : what == CL_PLATFORM_EXTENSIONS     ? "cl_khr_icd"
                        : what == CL_PLATFORM_ICD_SUFFIX_KHR ? "HOLLOW"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.c - code points of UTF-8 and the columns that they take in a terminal.
+ * text.c - texts in a terminal: the columns they take, and no controls.
  */
-#include "utf8.h"
+#include "text.h"
 
 #include <stdbool.h>
+#include <string.h>
+
+#include "utf8.h"
 
 typedef struct range {
     uint32_t first, last;
@@ -107,7 +110,7 @@ static bool is_in(const range *table, size_t count, uint32_t code)
     return low < count && code >= table[low].first;
 }
 
-size_t utf8_columns(uint32_t code)
+size_t text_columns(uint32_t code)
 {
     if (is_in(ZERO_WIDTH, sizeof ZERO_WIDTH / sizeof ZERO_WIDTH[0], code))
         return 0;
@@ -116,32 +119,29 @@ size_t utf8_columns(uint32_t code)
     return 1;
 }
 
-/* What may follow the first byte: less than any 80 to BF where a shorter form
-   exists, for surrogates, and beyond U+10FFFF. */
-static void second_byte(
-    unsigned char lead, unsigned char *low, unsigned char *high)
+void text_clean(char *text)
 {
-    *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    *high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    utf8_clean(text);
 }
 
-size_t utf8_decode(uint32_t *code, const char *text, size_t bytes)
+/* A character at a time: nothing is allocated, which could fail. */
+void text_put_part(FILE *to, const char *text, size_t bytes)
 {
-    const unsigned char *b = (const unsigned char *)text;
-    unsigned char low, high;
-    *code = b[0] < 0x80 ? b[0] : UTF8_REPLACEMENT;
-    if (b[0] < 0xC2 || b[0] > 0xF4)
-        return 1;
-    size_t length = b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
-    uint32_t value = b[0] & (0x7Fu >> length);
-    second_byte(b[0], &low, &high);
-    for (size_t i = 1; i < length; ++i) {
-        if (i == bytes || b[i] < low || b[i] > high)
-            return i;
-        value = value << 6 | (b[i] & 0x3Fu);
-        low = 0x80;
-        high = 0xBF;
+    bool fit;
+    for (size_t i = 0, length; i < bytes; i += length) {
+        length = utf8_next(&fit, text + i, bytes - i);
+        fwrite(fit ? text + i : "?", 1, fit ? length : 1, to);
     }
-    *code = value;
-    return length;
+}
+
+void text_put(FILE *to, const char *text)
+{
+    text_put_part(to, text, strlen(text));
+}
+
+void text_print_path(const char *label, const char *path, const char *rest)
+{
+    printf("%-9s ", label);
+    text_put(stdout, path);
+    printf("%s%s\n", rest[0] ? " " : "", rest);
 }
