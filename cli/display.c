@@ -32,6 +32,8 @@ bool display_parse(display *d, const options *given, failure *f)
         .picture = given->value[OPTION_PICTURE],
         .show = given->value[OPTION_SHOW] != NULL,
     };
+    if (d->picture && !picture_named(d->picture, f))
+        return false;
     if (!parse_head(d, given->value[OPTION_HEAD], f))
         return false;
     return !batch || value_size(&d->batch, OPTION_BATCH, batch, 0, SIZE_MAX, f);
@@ -107,8 +109,8 @@ static void make_title(
         snprintf(title + used, bytes - used, ", item %zu", d->batch);
 }
 
-bool display_draw(const display *d, FILE *to, const float *weights,
-    const char *subject, failure *f)
+bool display_draw(const display *d, FILE *to, outputs *files,
+    const float *weights, const char *subject, failure *f)
 {
     char title[1000];
     bool done = true;
@@ -133,7 +135,7 @@ bool display_draw(const display *d, FILE *to, const float *weights,
         .title = title,
     };
     if (d->picture)
-        done = picture_write(d->picture, &r, f);
+        done = picture_write(files, d->picture, &r, f);
     if (done && d->show)
         show_reading(to, &r, show_style_of(to));
     free(mean);
