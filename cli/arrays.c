@@ -6,12 +6,9 @@
 #include "arrays.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <clattn/clattn.h>
-
-#include "output_file.h"
 
 /* The machine's memory.  Where memory is overcommitted, malloc grants more and
    the process is killed later. */
@@ -78,20 +75,16 @@ bool array_read(npy_array *array, const char *path,
     return false;
 }
 
-bool array_write(const char *path, const npy_array *array, failure *f)
+bool array_check_bf16(bool found, enum npy_two_bytes two_bytes, failure *f)
 {
-    return !path || npy_write(path, array->data, array->dtype, array->rank,
-                        array->size, f);
+    return found || two_bytes == NPY_NO_BF16 ||
+           fail(f, "--read-bf16 has no effect: no input has 2-byte elements of "
+                   "type V2 or u2");
 }
 
-bool outputs_possible(const char *const *paths, size_t count, failure *f)
+bool array_write(
+    outputs *to, const char *path, const npy_array *array, failure *f)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; paths[i] && j < i; j++)
-            if (paths[j] && strcmp(paths[i], paths[j]) == 0)
-                return fail(f, "%s is named for two results", paths[i]);
-        if (paths[i] && !output_file_possible(paths[i], f))
-            return false;
-    }
-    return true;
+    return !path || npy_write(to, path, array->data, array->dtype, array->rank,
+                        array->size, f);
 }

@@ -8,6 +8,7 @@
 
 #include "failure.h"
 #include "npy.h"
+#include "outputs.h"
 
 /* Memory for `count` floats; NULL with a message that names `what` where the
    machine has less. */
@@ -25,11 +26,11 @@ bool array_check_rank(const npy_array *array, const char *path, size_t low,
 bool array_read(npy_array *array, const char *path,
     enum npy_two_bytes two_bytes, size_t low, size_t high, failure *f);
 
-/* Write if path is not NULL. */
-bool array_write(const char *path, const npy_array *array, failure *f);
+/* Whether --read-bf16, where it is given, had something to read. */
+bool array_check_bf16(bool found, enum npy_two_bytes two_bytes, failure *f);
 
-/* What a place for a result has to be before the work begins.  paths may hold
-   NULLs; two that are the same are refused. */
-bool outputs_possible(const char *const *paths, size_t count, failure *f);
+/* Write as one of the outputs, if path is not NULL. */
+bool array_write(
+    outputs *to, const char *path, const npy_array *array, failure *f);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "attend_request.h"
 #include "npy.h"
+#include "outputs.h"
 
 /* Sizes of one tensor, whatever its rank and layout. */
 typedef struct attend_sizes {
@@ -31,7 +32,8 @@ bool attend_load(attend_data *d, attend_request *r, failure *f);
 bool attend_make_results(attend_data *d, const attend_request *r, failure *f);
 
 /* bf16 has no name in numpy and is written as f32. */
-bool attend_write(attend_data *d, const attend_request *r, failure *f);
+bool attend_write(
+    outputs *to, attend_data *d, const attend_request *r, failure *f);
 
 void attend_data_free(attend_data *d);
 

@@ -7,6 +7,7 @@
 
 #include <clattn/clattn.h>
 
+#include "arrays.h"
 #include "attend_data.h"
 #include "attend_storage.h"
 
@@ -229,17 +230,28 @@ static bool load_mask(attend_data *d, const attend_request *r, failure *f)
 {
     if (!r->mask)
         return true;
-    if (!npy_read(&d->mask, r->mask, r->two_bytes, f))
+    if (!npy_read_mask(&d->mask, r->mask, r->two_bytes, f))
         return false;
     if (d->mask.dtype == CLATTN_F64 && !npy_to_f32(&d->mask, r->mask, f))
         return false;
     return check_mask(d, r->mask, f);
 }
 
+/* ---- All ---------------------------------------------------------------- */
+
+static bool check_bf16(
+    const attend_data *d, const attend_request *r, failure *f)
+{
+    bool found = d->mask.was_bf16 || r->slopes.was_bf16 || r->sinks.was_bf16;
+    for (int i = ATTEND_Q; i < ATTEND_INPUTS; i++)
+        found = found || d->input[i].was_bf16;
+    return array_check_bf16(found, r->two_bytes, f);
+}
+
 bool attend_load(attend_data *d, attend_request *r, failure *f)
 {
     return load_inputs(d, r, f) && load_items(d, r, f) && load_heads(d, r, f) &&
-           load_mask(d, r, f);
+           load_mask(d, r, f) && check_bf16(d, r, f);
 }
 
 void attend_data_free(attend_data *d)

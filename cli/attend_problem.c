@@ -4,6 +4,9 @@
  */
 #include "attend_problem.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static clattn_tensor strides(
     const attend_request *r, const attend_sizes *s, size_t columns)
 {
@@ -107,4 +110,33 @@ void attend_bring(
         args->diagonal_offsets.host = r->offsets.value;
     args->dropout_seed = r->seed;
     args->dropout_offset = r->dropout_offset;
+}
+
+bool attend_blame(const attend_request *r, failure *f)
+{
+    static const struct {
+        const char *field;
+        option_id id;
+    } FIELDS[] = {
+        {"B", OPTION_QUERY},
+        {"Hq", OPTION_QUERY},
+        {"Lq", OPTION_QUERY},
+        {"D", OPTION_QUERY},
+        {"q_rows", OPTION_QUERY},
+        {"Hkv", OPTION_KEY},
+        {"Lk", OPTION_KEY},
+        {"k_rows", OPTION_KEY},
+        {"Dv", OPTION_VALUE},
+        {"mask", OPTION_MASK},
+    };
+    const failure told = *f;
+    const size_t length = strcspn(told.text, " [.");
+    for (size_t i = 0; i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
+        const char *text = r->given->value[FIELDS[i].id];
+        if (text && strlen(FIELDS[i].field) == length &&
+            strncmp(told.text, FIELDS[i].field, length) == 0)
+            return fail(f, "%s %s: %.2000s", option_name(FIELDS[i].id), text,
+                told.text);
+    }
+    return false;
 }

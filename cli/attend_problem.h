@@ -15,4 +15,8 @@ void attend_describe(
 void attend_bring(
     clattn_attention_args *args, const attend_request *r, const attend_data *d);
 
+/* The library's message begins with what it calls a field: put the option that
+   filled it before that.  Returns false. */
+bool attend_blame(const attend_request *r, failure *f);
+
 #endif

@@ -11,6 +11,16 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const option_id WRITTEN[] = {
+    OPTION_OUTPUT, OPTION_ATTENTION, OPTION_SCORES, OPTION_LSE};
+static const option_id READ[] = {
+    OPTION_QUERY, OPTION_KEY, OPTION_VALUE, OPTION_MASK};
+static const option_id LISTED[] = {OPTION_ALIBI, OPTION_SINKS, OPTION_CAUSAL,
+    OPTION_DIAGONAL, OPTION_LENGTHS, OPTION_QUERY_LENGTHS, OPTION_CU_QUERY,
+    OPTION_CU_KEY};
+const file_options ATTEND_FILES = {
+    WRITTEN, READ, LISTED, COUNT(WRITTEN), COUNT(READ), COUNT(LISTED)};
+
 /* ---- One option each ---------------------------------------------------- */
 
 static bool read_word(int32_t *to, const options *given, option_id id,
@@ -40,8 +50,11 @@ static bool read_words(attend_request *r, const options *given, failure *f)
         !read_word(&r->dtype, given, OPTION_DTYPE, DTYPES, f) ||
         !read_word(&stage, given, OPTION_STAGE, STAGES, f))
         return false;
+    const char *kernel = given->value[OPTION_KERNEL];
+    if (kernel && !value_kernel(OPTION_KERNEL, kernel, f))
+        return false;
     r->layout = (enum attend_layout)layout;
-    r->kernel = named ? given->value[OPTION_PATH] : given->value[OPTION_KERNEL];
+    r->kernel = named ? given->value[OPTION_PATH] : kernel;
     r->stage = (uint32_t)stage;
     if (given->value[OPTION_ATTENTION])
         r->stage = CLATTN_RETURN_WEIGHTS;
@@ -64,8 +77,9 @@ static bool read_diagonal(
     r->diagonal = CLATTN_OFFSET;
     return integers_parse(&r->offsets, id, text, f) ||
            fail(f,
-               "%s %s is neither top-left nor bottom-right, nor an offset N, "
-               "nor one per item, N,N,... or a file that ends in .npy",
+               "%s %s is neither top-left nor bottom-right, nor an offset N "
+               "from -2147483648 to 2147483647, nor one per item, N,N,... or "
+               "a file that ends in .npy",
                option_name(id), text);
 }
 
@@ -86,7 +100,8 @@ static bool read_window(attend_request *r, const char *text, failure *f)
     return fits ||
            fail(f,
                "--window %s is not L,R, the keys seen to the left and to the "
-               "right: each a whole number from 0 up, or -1 for all",
+               "right: each a whole number from 0 to 2147483647, or -1 for "
+               "all",
                text);
 }
 
@@ -239,6 +254,7 @@ static bool check_diagonal(
 static void take_texts(attend_request *r, const options *given)
 {
     const char *const *value = given->value;
+    r->given = given;
     r->input[ATTEND_Q] = value[OPTION_QUERY];
     r->input[ATTEND_K] = value[OPTION_KEY];
     r->input[ATTEND_V] = value[OPTION_VALUE];
@@ -262,7 +278,8 @@ bool attend_request_read(attend_request *r, const options *given, failure *f)
     return check_pairs(given, f) && check_needs(given, f) &&
            read_words(r, given, f) && read_numbers(r, given, f) &&
            read_lists(r, given, f) && check_packed(r, given, f) &&
-           check_diagonal(r, given, f);
+           check_diagonal(r, given, f) &&
+           outputs_distinct(given, &ATTEND_FILES, f);
 }
 
 void attend_request_free(attend_request *r)

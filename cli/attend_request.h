@@ -12,6 +12,7 @@
 #include "npy.h"
 #include "numbers.h"
 #include "options.h"
+#include "outputs.h"
 #include "values.h"
 
 enum attend_input {
@@ -29,6 +30,7 @@ enum attend_layout {
 
 /* Paths are NULL where they are not given. */
 typedef struct attend_request {
+    const options *given;
     const char *input[ATTEND_INPUTS], *mask;
     const char *output, *lse;
     const char *matrix; /* of --attention or --scores */
@@ -47,6 +49,9 @@ typedef struct attend_request {
     numbers slopes, sinks;
     bool reference, explain, quiet;
 } attend_request;
+
+/* The options that name files. */
+extern const file_options ATTEND_FILES;
 
 /* False is wrong use; free in either case.  *r keeps texts of `given`. */
 bool attend_request_read(attend_request *r, const options *given, failure *f);

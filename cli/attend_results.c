@@ -56,12 +56,13 @@ bool attend_make_results(attend_data *d, const attend_request *r, failure *f)
     return !r->lse || make_lse(d, r, f);
 }
 
-bool attend_write(attend_data *d, const attend_request *r, failure *f)
+bool attend_write(
+    outputs *to, attend_data *d, const attend_request *r, failure *f)
 {
     if (r->output && d->out.dtype == CLATTN_BF16 &&
         !npy_to_f32(&d->out, r->output, f))
         return false;
-    return array_write(r->output, &d->out, f) &&
-           array_write(r->matrix, &d->matrix, f) &&
-           array_write(r->lse, &d->lse, f);
+    return array_write(to, r->output, &d->out, f) &&
+           array_write(to, r->matrix, &d->matrix, f) &&
+           array_write(to, r->lse, &d->lse, f);
 }

@@ -28,7 +28,7 @@ static bool read_shape(bench_case *c, const char *text, failure *f)
     integers_free(&list);
     return fits || fail(f,
                        "--shape %s is not B,H,L,D: items, heads, rows and "
-                       "columns, each a whole number from 1 up",
+                       "columns, each a whole number from 1 to 2147483647",
                        text);
 }
 
@@ -49,7 +49,8 @@ static bool read_window(bench_case *c, const char *text, failure *f)
     return c->has_window ||
            fail(f,
                "--window %s is not L,R, the keys seen to the left and to the "
-               "right: each a whole number from 0 up, or -1 for all",
+               "right: each a whole number from 0 to 2147483647, or -1 for "
+               "all",
                text);
 }
 
@@ -71,6 +72,8 @@ static bool read_common(bench_case *c, const options *given, failure *f)
     c->causal = given->value[OPTION_CAUSAL] != NULL;
     c->lengths_half = given->value[OPTION_LENGTHS_HALF] != NULL;
     c->kernel = given->value[OPTION_KERNEL];
+    if (c->kernel && !value_kernel(OPTION_KERNEL, c->kernel, f))
+        return false;
     if (!read_word(&c->dtype, given, OPTION_DTYPE, DTYPES, f) ||
         !read_word(&c->mask, given, OPTION_MASK, MASKS, f) ||
         !read_window(c, given->value[OPTION_WINDOW], f))

@@ -104,13 +104,13 @@ static bool compute(
     attend_describe(&a, r, d);
     attend_bring(&args, r, d);
     if (!r->reference && !build(&a, s, r->explain ? stdout : NULL, f))
-        return false;
+        return attend_blame(r, f);
     const double start = clock_ms();
     const clattn_status status =
         r->reference ? clattn_attention_reference(&a, &args, &error)
                      : clattn_attention_host(s->ctx, &a, &args, &error);
     s->run_ms = clock_ms() - start;
-    return library_ok(status, &error, f);
+    return library_ok(status, &error, f) || attend_blame(r, f);
 }
 
 /* ---- Show --------------------------------------------------------------- */
@@ -143,34 +143,37 @@ static void print_summary(
 
 /* ---- The command -------------------------------------------------------- */
 
-static bool check_outputs(const attend_request *r, failure *f)
-{
-    const char *const outputs[] = {r->output, r->matrix, r->lse};
-    return outputs_possible(outputs, 3, f);
-}
+typedef struct work {
+    attend_data data;
+    session session;
+    outputs files;
+} work;
 
-static bool perform(attend_request *r, attend_data *d, session *s, failure *f)
+static bool perform(attend_request *r, work *w, failure *f)
 {
-    if (!check_outputs(r, f) || !attend_load(d, r, f) ||
+    attend_data *d = &w->data;
+    session *s = &w->session;
+    if (!outputs_possible(r->given, &ATTEND_FILES, f) ||
+        !attend_load(d, r, f) ||
         (!r->reference && !session_open(s, r->device, f)) ||
         !attend_make_results(d, r, f) || !compute(r, d, s, f) ||
-        !attend_write(d, r, f))
+        !attend_write(&w->files, d, r, f))
         return false;
     if (!r->quiet)
         print_summary(r, d, s);
-    return true;
+    return outputs_commit(&w->files, f);
 }
 
 static exit_code run(const options *given, failure *f)
 {
     attend_request r;
-    attend_data d = {0};
-    session s = {0};
+    work w = {0};
     exit_code code = EXIT_WRONG_USE;
     if (attend_request_read(&r, given, f))
-        code = perform(&r, &d, &s, f) ? EXIT_DONE : EXIT_FAILED;
-    session_close(&s);
-    attend_data_free(&d);
+        code = perform(&r, &w, f) ? EXIT_DONE : EXIT_FAILED;
+    outputs_abandon(&w.files);
+    session_close(&w.session);
+    attend_data_free(&w.data);
     attend_request_free(&r);
     return code;
 }

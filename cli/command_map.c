@@ -17,9 +17,13 @@ static const option_row ROWS[] = {
     {OPTION_HELP, NULL, NULL, "print this"},
 };
 
+static const option_id WRITTEN[] = {OPTION_PICTURE};
+static const option_id READ[] = {OPTION_TOKENS};
+static const file_options FILES = {WRITTEN, READ, NULL, 1, 1, 0};
+
 static bool read_request(display *d, const options *given, failure *f)
 {
-    if (!display_parse(d, given, f))
+    if (!display_parse(d, given, f) || !outputs_distinct(given, &FILES, f))
         return false;
     d->show = d->show || !d->picture;
     return true;
@@ -37,28 +41,31 @@ static display_shape shape_of(const npy_array *a)
     };
 }
 
-static bool map(display *d, npy_array *weights, const char *path, failure *f)
+static bool map(display *d, npy_array *weights, outputs *files,
+    const options *given, failure *f)
 {
-    const char *outputs[] = {d->picture};
-    if (!outputs_possible(outputs, 1, f) ||
+    const char *path = given->operand;
+    if (!outputs_possible(given, &FILES, f) ||
         !array_read(weights, path, NPY_NO_BF16, 2, 4, f))
         return false;
     const display_shape shape = shape_of(weights);
     if (!display_prepare(d, &shape, path, f) ||
-        !display_draw(d, stdout, weights->data, path, f))
+        !display_draw(d, stdout, files, weights->data, path, f))
         return false;
     if (d->picture)
         text_print_path("picture", d->picture, "");
-    return true;
+    return outputs_commit(files, f);
 }
 
 static exit_code run(const options *given, failure *f)
 {
     display d;
     npy_array weights = {0};
+    outputs files = {.count = 0};
     if (!read_request(&d, given, f))
         return EXIT_WRONG_USE;
-    const bool done = map(&d, &weights, given->operand, f);
+    const bool done = map(&d, &weights, &files, given, f);
+    outputs_abandon(&files);
     display_free(&d);
     npy_free(&weights);
     return done ? EXIT_DONE : EXIT_FAILED;

@@ -55,7 +55,16 @@ static const option_row ROWS[] = {
     {OPTION_HELP, NULL, NULL, "print this"},
 };
 
+static const option_id WRITTEN[] = {OPTION_OUTPUT, OPTION_CONTEXT,
+    OPTION_ATTENTION, OPTION_LSE, OPTION_PICTURE};
+static const option_id READ[] = {
+    OPTION_MODEL, OPTION_INPUT, OPTION_EXPECT, OPTION_TOKENS};
+static const option_id LISTED[] = {OPTION_LENGTHS};
+static const file_options FILES = {WRITTEN, READ, LISTED,
+    sizeof WRITTEN / sizeof WRITTEN[0], sizeof READ / sizeof READ[0], 1};
+
 typedef struct request {
+    const options *given;
     model_request model;
     const char *input, *output, *context, *attention, *lse, *device;
     enum npy_two_bytes two_bytes;
@@ -71,6 +80,7 @@ typedef struct work {
     npy_array x;
     layer_run run;
     session session;
+    outputs files;
 } work;
 
 /* ---- Parse -------------------------------------------------------------- */
@@ -114,6 +124,7 @@ static bool read_request(request *r, const options *given, failure *f)
         {"bottom-right", CLATTN_BOTTOM_RIGHT}, {NULL, 0}};
     const char *const *value = given->value;
     const char *causal = value[OPTION_CAUSAL];
+    r->given = given;
     r->input = value[OPTION_INPUT];
     r->output = value[OPTION_OUTPUT];
     r->context = value[OPTION_CONTEXT];
@@ -132,17 +143,11 @@ static bool read_request(request *r, const options *given, failure *f)
            expectation_parse(&r->expect, given, f) &&
            display_parse(&r->display, given, f) &&
            integers_parse(
-               &r->lengths, OPTION_LENGTHS, value[OPTION_LENGTHS], f);
+               &r->lengths, OPTION_LENGTHS, value[OPTION_LENGTHS], f) &&
+           outputs_distinct(given, &FILES, f);
 }
 
 /* ---- Load and check ----------------------------------------------------- */
-
-static bool check_outputs(const request *r, failure *f)
-{
-    const char *const paths[] = {
-        r->output, r->context, r->attention, r->lse, r->display.picture};
-    return outputs_possible(paths, sizeof paths / sizeof paths[0], f);
-}
 
 static bool load_lengths(request *r, layer_run *run, failure *f)
 {
@@ -171,8 +176,10 @@ static bool load_expected(request *r, const layer_run *run, failure *f)
 
 static bool load(request *r, work *w, failure *f)
 {
-    if (!check_outputs(r, f) || !model_load(&w->model, &r->model, f) ||
-        !array_read(&w->x, r->input, r->two_bytes, 2, 3, f))
+    if (!outputs_possible(r->given, &FILES, f) ||
+        !model_load(&w->model, &r->model, f) ||
+        !array_read(&w->x, r->input, r->two_bytes, 2, 3, f) ||
+        !array_check_bf16(w->x.was_bf16, r->two_bytes, f))
         return false;
     w->run = (layer_run){
         .model = &w->model,
@@ -191,15 +198,16 @@ static bool load(request *r, work *w, failure *f)
 
 /* ---- Write and show ----------------------------------------------------- */
 
-static bool write_results(const request *r, const work *w, failure *f)
+static bool write_results(const request *r, work *w, failure *f)
 {
-    return array_write(r->output, &w->run.y, f) &&
-           array_write(r->context, layer_run_context(&w->run), f) &&
-           array_write(r->attention, &w->run.weights, f) &&
-           array_write(r->lse, &w->run.lse, f);
+    outputs *to = &w->files;
+    return array_write(to, r->output, &w->run.y, f) &&
+           array_write(to, r->context, layer_run_context(&w->run), f) &&
+           array_write(to, r->attention, &w->run.weights, f) &&
+           array_write(to, r->lse, &w->run.lse, f);
 }
 
-static bool show_results(const request *r, const work *w, failure *f)
+static bool show_results(const request *r, work *w, failure *f)
 {
     char subject[40] = "";
     const display *d = &r->display;
@@ -208,7 +216,7 @@ static bool show_results(const request *r, const work *w, failure *f)
         return false;
     if (w->model.has_index)
         snprintf(subject, sizeof subject, "layer %zu", w->model.index);
-    return display_draw(d, stdout, w->run.weights.data, subject, f);
+    return display_draw(d, stdout, &w->files, w->run.weights.data, subject, f);
 }
 
 static void print_layer(const request *r, const model_layer *m)
@@ -268,8 +276,9 @@ static bool perform(request *r, work *w, failure *f)
         return false;
     if (!r->quiet)
         print_summary(r, w);
-    return expectation_check(
-        &r->expect, &w->run.y, r->quiet ? NULL : stdout, f);
+    return outputs_commit(&w->files, f) &&
+           expectation_check(
+               &r->expect, &w->run.y, r->quiet ? NULL : stdout, f);
 }
 
 static exit_code run(const options *given, failure *f)
@@ -279,6 +288,7 @@ static exit_code run(const options *given, failure *f)
     exit_code code = EXIT_WRONG_USE;
     if (read_request(&r, given, f))
         code = perform(&r, &w, f) ? EXIT_DONE : EXIT_FAILED;
+    outputs_abandon(&w.files);
     session_close(&w.session);
     layer_run_free(&w.run);
     npy_free(&w.x);

@@ -33,6 +33,8 @@ bool display_parse(display *d, const options *given, failure *f)
         .picture = given->value[OPTION_PICTURE],
         .show = given->value[OPTION_SHOW] != NULL,
     };
+    if (d->picture && !picture_named(d->picture, f))
+        return false;
     if (!parse_head(d, given->value[OPTION_HEAD], f))
         return false;
     return !batch || value_size(&d->batch, OPTION_BATCH, batch, 0, SIZE_MAX, f);
@@ -109,8 +111,8 @@ static void make_title(
     text_clean(title); /* a name of a file may be in it */
 }
 
-bool display_draw(const display *d, FILE *to, const float *weights,
-    const char *subject, failure *f)
+bool display_draw(const display *d, FILE *to, outputs *files,
+    const float *weights, const char *subject, failure *f)
 {
     char title[1000];
     bool done = true;
@@ -135,7 +137,7 @@ bool display_draw(const display *d, FILE *to, const float *weights,
         .title = title,
     };
     if (d->picture)
-        done = picture_write(d->picture, &r, f);
+        done = picture_write(files, d->picture, &r, f);
     if (done && d->show)
         show_reading(to, &r, show_style_of(to));
     free(mean);

@@ -11,6 +11,7 @@
 
 #include "failure.h"
 #include "options.h"
+#include "outputs.h"
 #include "words.h"
 
 /* Weights (B, H, Lq, Lk). */
@@ -42,8 +43,8 @@ void display_free(display *d);
 bool display_wanted(const display *d);
 
 /* weights: all of the shape.  `subject` begins the title ("layer 3") and may be
-   empty. */
-bool display_draw(const display *d, FILE *to, const float *weights,
-    const char *subject, failure *f);
+   empty.  The picture is one of the outputs. */
+bool display_draw(const display *d, FILE *to, outputs *files,
+    const float *weights, const char *subject, failure *f);
 
 #endif

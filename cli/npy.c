@@ -254,7 +254,7 @@ static bool open_array(
 }
 
 static bool check_real(const npy_stream *s, const char *descr,
-    const element *kind, enum npy_two_bytes two_bytes)
+    const element *kind, enum npy_two_bytes two_bytes, bool mask)
 {
     if (kind && (kind->family == REAL ||
                     (kind->dtype == CLATTN_BF16 && two_bytes == NPY_AS_BF16)))
@@ -264,13 +264,16 @@ static bool check_real(const npy_stream *s, const char *descr,
             "%s: dtype '%s' holds bf16 or something else: --read-bf16 says "
             "that it is bf16",
             s->path, descr);
+    const bool whole = kind != NULL;
     return fail(s->f,
-        "%s: dtype '%s'%s is not read here, but f2, f4, f8 and bool are",
-        s->path, descr, kind ? " (whole numbers)" : foreign_kind(descr));
+        "%s: dtype '%s'%s is not read here, but f2, f4 and f8 are%s%s", s->path,
+        descr, whole ? " (whole numbers)" : foreign_kind(descr),
+        mask ? ", and bool" : "",
+        mask && whole ? ": numpy's astype(bool) makes them a mask" : "");
 }
 
-bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
-    failure *f)
+static bool read_real(npy_array *array, const char *path,
+    enum npy_two_bytes two_bytes, bool mask, failure *f)
 {
     npy_stream s;
     npy_header header;
@@ -279,15 +282,29 @@ bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
     bool ok = open_array(&s, &header, path, f);
     if (ok) {
         kind = find_element(header.descr);
-        ok = check_real(&s, header.descr, kind, two_bytes) &&
+        ok = check_real(&s, header.descr, kind, two_bytes, mask) &&
              read_body(&s, array, &header, kind);
     }
-    if (ok)
+    if (ok) {
         array->dtype = kind->dtype;
-    else
+        array->was_bf16 = kind->dtype == CLATTN_BF16;
+    } else {
         npy_free(array);
+    }
     npy_stream_close(&s);
     return ok;
+}
+
+bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
+    failure *f)
+{
+    return read_real(array, path, two_bytes, false, f);
+}
+
+bool npy_read_mask(npy_array *array, const char *path,
+    enum npy_two_bytes two_bytes, failure *f)
+{
+    return read_real(array, path, two_bytes, true, f);
 }
 
 /* ---- Whole numbers ------------------------------------------------------- */

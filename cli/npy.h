@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "failure.h"
+#include "outputs.h"
 
 enum {
     NPY_MAX_RANK = 8
@@ -21,6 +22,7 @@ typedef struct npy_array {
     size_t size[NPY_MAX_RANK];
     size_t count;  /* elements: the product of the sizes, 1 for rank 0 */
     int32_t dtype; /* a clattn_dtype: F32, F16, BF16, F64, BOOL */
+    bool was_bf16; /* the file's elements were V2 or u2, and taken as bf16 */
     void *data;
 } npy_array;
 
@@ -41,6 +43,11 @@ enum npy_two_bytes {
 bool npy_read(npy_array *array, const char *path, enum npy_two_bytes two_bytes,
     failure *f);
 
+/* Of what may be bool as well: refused whole numbers are told how to become
+   that. */
+bool npy_read_mask(npy_array *array, const char *path,
+    enum npy_two_bytes two_bytes, failure *f);
+
 /* Read whole numbers of any width (i1 to i8, u1 to u8) that fit an int32;
    *values is the caller's to free, NULL on false.  Any rank, count elements in
    C order.  Floating point is refused even if whole. */
@@ -53,10 +60,10 @@ bool npy_to_f32(npy_array *array, const char *path, failure *f);
 
 void npy_free(npy_array *array); /* empty afterwards; NULL is a no-op */
 
-/* Write version 1.0, little-endian, C order, under a temporary name in the same
-   folder, then rename: see output_file.h.  dtype: F32, F16, F64. */
-bool npy_write(const char *path, const void *data, int32_t dtype, size_t rank,
-    const size_t *size, failure *f);
+/* Write version 1.0, little-endian, C order, as one of the outputs.  dtype:
+   F32, F16, F64. */
+bool npy_write(outputs *to, const char *path, const void *data, int32_t dtype,
+    size_t rank, const size_t *size, failure *f);
 
 /* "(2, 14, 384)", for messages; text holds at least 200 bytes. */
 const char *npy_shape_text(char *text, size_t rank, const size_t *size);

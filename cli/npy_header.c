@@ -117,11 +117,24 @@ static bool parse_order(cursor *c, npy_header *header)
            expected(c, "True or False");
 }
 
+/* As strspn, of at most 40 of `bytes`. */
+static size_t strspn_within(const char *text, size_t bytes, const char *accept)
+{
+    size_t n = 0;
+    while (n < bytes && n < 40 && text[n] && strchr(accept, text[n]))
+        ++n;
+    return n;
+}
+
 static bool parse_size(cursor *c, size_t *size)
 {
     char next = peek(c);
-    if (next == '-')
-        return fail(c->f, "%s: the shape has a negative size", c->path);
+    if (next == '-') {
+        const size_t rest = (size_t)(c->end - c->at) - 1;
+        const size_t digits = strspn_within(c->at + 1, rest, "0123456789");
+        return fail(c->f, "%s: the shape has a negative size, %.*s", c->path,
+            (int)digits + 1, c->at);
+    }
     if (next < '0' || next > '9')
         return expected(c, "a size");
     size_t value = 0;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "clattn/clattn.h"
-#include "output_file.h"
 
 const char *npy_shape_text(char *text, size_t rank, const size_t *size)
 {
@@ -36,8 +35,8 @@ static size_t make_start(
     return total;
 }
 
-bool npy_write(const char *path, const void *data, int32_t dtype, size_t rank,
-    const size_t *size, failure *f)
+bool npy_write(outputs *to, const char *path, const void *data, int32_t dtype,
+    size_t rank, const size_t *size, failure *f)
 {
     char start[512];
     const char *code = dtype == CLATTN_F16   ? "f2"
@@ -53,5 +52,5 @@ bool npy_write(const char *path, const void *data, int32_t dtype, size_t rank,
     fwrite(start, 1, make_start(start, code, rank, size), stream);
     if (bytes)
         fwrite(data, 1, bytes, stream);
-    return output_file_commit(file, f);
+    return outputs_take(to, file, f);
 }

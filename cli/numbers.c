@@ -39,6 +39,20 @@ bool numbers_parse(numbers *list, option_id id, const char *text, failure *f)
     return done;
 }
 
+/* A file can hold what a list cannot say.  A sink of -inf is none. */
+static bool check_finite(const numbers *list, failure *f)
+{
+    const bool sinks = list->id == OPTION_SINKS;
+    for (size_t i = 0; i < list->count; i++) {
+        const float value = list->value[i];
+        if (!isfinite(value) && !(sinks && value == -INFINITY))
+            return fail(f, "%s %s: value %zu is %g, but must be finite%s",
+                option_name(list->id), list->text, i, (double)value,
+                sinks ? ", or -inf for no sink" : "");
+    }
+    return true;
+}
+
 static bool read_file(numbers *list, enum npy_two_bytes two_bytes, failure *f)
 {
     npy_array array;
@@ -50,7 +64,8 @@ static bool read_file(numbers *list, enum npy_two_bytes two_bytes, failure *f)
     }
     list->value = array.data;
     list->count = array.count;
-    return true;
+    list->was_bf16 = array.was_bf16;
+    return check_finite(list, f);
 }
 
 bool numbers_load(numbers *list, size_t count, enum npy_two_bytes two_bytes,

@@ -16,6 +16,7 @@ typedef struct numbers {
     bool is_file;
     float *value; /* of a file: after numbers_load */
     size_t count;
+    bool was_bf16; /* of a file: see npy_array */
 } numbers;
 
 /* Read a comma list of finite numbers; a file is only noted.  text may be

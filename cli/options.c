@@ -167,6 +167,12 @@ static bool is_value(const char *argument)
     return argument && strncmp(argument, "--", 2) != 0;
 }
 
+/* Some layers have no prefix. */
+static bool may_be_empty(option_id id)
+{
+    return id == OPTION_PREFIX;
+}
+
 /* Take the option at arguments[*at] and leave *at at its last argument. */
 static bool take_option(
     options *given, int *at, int count, char *const *arguments, failure *f)
@@ -190,6 +196,8 @@ static bool take_option(
             return fail(f, "%s needs a value: %s %s", name, name, row->value);
         ++*at;
     }
+    if (value && !*value && !may_be_empty(row->id))
+        return fail(f, "%s is empty; %s is needed", name, row->value);
     given->value[row->id] = value ? value : "";
     if (!repeats)
         return true;
@@ -206,12 +214,15 @@ static bool take_operand(options *given, const char *text, failure *f)
         return fail(f,
             "unexpected argument %s; clattn %s takes only options, each "
             "beginning with --",
-            text, c->name);
+            *text ? text : "'' (empty)", c->name);
     if (given->operand)
         return fail(f,
             "unexpected argument %s; clattn %s takes one %s and has "
             "%s already",
             text, c->name, c->operand, given->operand);
+    if (!*text)
+        return fail(f, "%s is empty; clattn %s needs a name there", c->operand,
+            c->name);
     given->operand = text;
     return true;
 }

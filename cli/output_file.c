@@ -13,16 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "place.h"
+#include "temporary.h"
+
 enum {
-    MAX_LINKS = 40, /* as Linux follows at most */
     MAX_NAMES = 100
 };
 
 struct output_file {
     FILE *stream;
-    char *path;      /* as the caller wrote it, for messages */
-    char *target;    /* after following links */
-    char *temporary; /* NULL: the target is written directly */
+    char *path;          /* as the caller wrote it, for messages */
+    char *target;        /* after following links */
+    temporary temporary; /* none: the target is written directly */
 };
 
 /* What `path` leads to, looked at and not changed. */
@@ -37,63 +39,6 @@ typedef struct destination {
 static bool fail_errno(failure *f, const char *path)
 {
     return fail(f, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-static char *copy_text(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    char *copy = malloc(bytes);
-    return copy ? memcpy(copy, text, bytes) : NULL;
-}
-
-/* `name` in the folder of `path`; an absolute name stays as it is. */
-static char *beside(const char *path, const char *name)
-{
-    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    size_t bytes = strlen(name) + 1;
-    char *joined = malloc(folder + bytes);
-    if (!joined)
-        return NULL;
-    memcpy(joined, path, folder);
-    memcpy(joined + folder, name, bytes);
-    return joined;
-}
-
-/* Where a symbolic link leads in one step; NULL with errno. */
-static char *read_link(const char *path, size_t bytes)
-{
-    char *name = malloc(bytes + 1);
-    if (!name)
-        return NULL;
-    ssize_t length = readlink(path, name, bytes + 1);
-    char *joined = NULL;
-    if (length >= 0 && (size_t)length <= bytes) {
-        name[length] = 0;
-        joined = beside(path, name);
-    }
-    if (length > 0 && (size_t)length > bytes)
-        errno = ENAMETOOLONG;
-    free(name);
-    return joined;
-}
-
-/* The name behind all links of the last component, existing or not, so that a
-   rename replaces the file and not the link; NULL with errno. */
-static char *follow_links(const char *path)
-{
-    struct stat status;
-    char *current = copy_text(path);
-    for (int i = 0; current; ++i) {
-        if (lstat(current, &status) != 0 || !S_ISLNK(status.st_mode))
-            return current;
-        /* Links of /proc say a size of 0. */
-        size_t bytes = status.st_size > 0 ? (size_t)status.st_size : 4096;
-        char *next = i < MAX_LINKS ? read_link(current, bytes) : NULL;
-        free(current);
-        current = next;
-    }
-    return NULL;
 }
 
 static bool is_stdout(const struct stat *status)
@@ -133,27 +78,21 @@ static bool look_at(destination *d, const char *path, failure *f)
     }
     if (!d->exists && path[length - 1] == '/')
         return fail(f, "%s: names a folder, but a file is to be written", path);
-    d->target = d->direct ? copy_text(path) : follow_links(path);
+    d->target = d->direct ? place_copy(path) : place_of(path);
     return d->target || fail_errno(f, path);
 }
 
 /* A new file beside the target.  Not mkstemp: this way the process's umask and
    the folder's defaults give the permissions, as for any new file. */
-static int create_temporary(char **name, const destination *d)
+static int create_temporary(temporary *t, const destination *d)
 {
     char base[64];
     for (unsigned i = 0; i < MAX_NAMES; ++i) {
         snprintf(base, sizeof base, ".clattn-%ld-%u.tmp", (long)getpid(), i);
-        *name = beside(d->target, base);
-        int fd = *name ? open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                             d->mode)
-                       : -1;
-        if (fd >= 0)
+        char *name = place_beside(d->target, base);
+        int fd = name ? temporary_create(t, name, d->mode) : -1;
+        if (fd >= 0 || errno != EEXIST)
             return fd;
-        free(*name);
-        *name = NULL;
-        if (errno != EEXIST)
-            break;
     }
     return -1;
 }
@@ -167,11 +106,11 @@ static int open_direct(const destination *d)
 }
 
 /* A descriptor for what `d` says, or -1 with errno. */
-static int open_destination(char **temporary, const destination *d)
+static int open_destination(temporary *t, const destination *d)
 {
     if (d->direct)
         return open_direct(d);
-    int fd = create_temporary(temporary, d);
+    int fd = create_temporary(t, d);
     /* A replaced file keeps its permissions, which umask does not touch; a file
        system without permissions cannot do that. */
     if (fd >= 0 && d->exists)
@@ -185,7 +124,7 @@ static output_file *file_create(destination *d, const char *path)
     output_file *file = calloc(1, sizeof *file);
     if (!file)
         return NULL;
-    file->path = copy_text(path);
+    file->path = place_copy(path);
     int fd = file->path ? open_destination(&file->temporary, d) : -1;
     file->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!file->stream) {
@@ -219,9 +158,10 @@ FILE *output_file_stream(output_file *file)
     return file->stream;
 }
 
-/* Whether all that was written has arrived; the stream is closed. */
-static bool finish(output_file *file, failure *f)
+bool output_file_finish(output_file *file, failure *f)
 {
+    if (!file->stream)
+        return true;
     bool written = !ferror(file->stream);
     bool flushed = fflush(file->stream) == 0;
     int code = errno;
@@ -243,15 +183,10 @@ static bool finish(output_file *file, failure *f)
 
 bool output_file_commit(output_file *file, failure *f)
 {
-    bool ok = finish(file, f);
-    if (ok && file->temporary) {
-        ok = rename(file->temporary, file->target) == 0 ||
+    bool ok = output_file_finish(file, f);
+    if (ok && file->temporary.path)
+        ok = temporary_rename(&file->temporary, file->target) ||
              fail_errno(f, file->path);
-        if (ok) {
-            free(file->temporary);
-            file->temporary = NULL;
-        }
-    }
     output_file_abandon(file);
     return ok;
 }
@@ -262,29 +197,25 @@ void output_file_abandon(output_file *file)
         return;
     if (file->stream)
         fclose(file->stream);
-    if (file->temporary)
-        unlink(file->temporary);
+    temporary_remove(&file->temporary);
     free(file->path);
     free(file->target);
-    free(file->temporary);
     free(file);
 }
 
 bool output_file_possible(const char *path, failure *f)
 {
     destination d;
-    char *temporary = NULL;
+    temporary asked = {NULL, NULL};
     bool ok = look_at(&d, path, f);
     /* A pipe must not be opened to ask: its reader would see the end. */
     if (ok && !d.direct) {
-        int fd = create_temporary(&temporary, &d);
+        int fd = create_temporary(&asked, &d);
         ok = fd >= 0 || fail_errno(f, path);
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-            unlink(temporary);
-        }
+        temporary_remove(&asked);
     }
-    free(temporary);
     free(d.target);
     return ok;
 }

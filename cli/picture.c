@@ -14,7 +14,6 @@
 #include <cairo.h>
 
 #include "heat_map.h"
-#include "output_file.h"
 #endif
 
 enum {
@@ -65,11 +64,16 @@ static bool build_draws(const char *path, failure *f)
 
 #endif
 
+bool picture_named(const char *path, failure *f)
+{
+    return kind_of(path) != UNKNOWN ||
+           fail(f, "%s: a picture's name must end in .png, .svg or .pdf", path);
+}
+
 bool picture_possible(const char *path, size_t rows, size_t columns, failure *f)
 {
-    if (kind_of(path) == UNKNOWN)
-        return fail(
-            f, "%s: a picture's name must end in .png, .svg or .pdf", path);
+    if (!picture_named(path, f))
+        return false;
     if (rows == 0 || columns == 0)
         return fail(f,
             "%s: a picture of %zu x %zu words has nothing to draw: at least 1 "
@@ -133,7 +137,7 @@ static cairo_status_t draw(enum kind kind, const heat_map *map, FILE *stream)
     return status;
 }
 
-bool picture_write(const char *path, const reading *r, failure *f)
+bool picture_write(outputs *to, const char *path, const reading *r, failure *f)
 {
     if (!picture_possible(path, r->rows, r->columns, f))
         return false;
@@ -153,13 +157,14 @@ bool picture_write(const char *path, const reading *r, failure *f)
         return fail(f, "%s: the picture could not be drawn: %s", path,
             cairo_status_to_string(status));
     }
-    return output_file_commit(file, f);
+    return outputs_take(to, file, f);
 }
 
 #else
 
-bool picture_write(const char *path, const reading *r, failure *f)
+bool picture_write(outputs *to, const char *path, const reading *r, failure *f)
 {
+    (void)to;
     return picture_possible(path, r->rows, r->columns, f);
 }
 

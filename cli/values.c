@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clattn/clattn.h>
+
 #include "npy.h"
 
 bool value_size(size_t *to, option_id id, const char *text, size_t low,
@@ -94,6 +96,22 @@ bool value_one_of(int32_t *to, option_id id, const char *text,
         f, "%s %s is not allowed, only %s", option_name(id), text, list);
 }
 
+bool value_kernel(option_id id, const char *text, failure *f)
+{
+    char list[300] = "fused or materialised";
+    const char *name = NULL;
+    if (strcmp(text, "fused") == 0 || strcmp(text, "materialised") == 0)
+        return true;
+    for (size_t i = 0; (name = clattn_kernel_name(i)) != NULL; i++) {
+        const size_t used = strlen(list);
+        if (strcmp(text, name) == 0)
+            return true;
+        snprintf(list + used, sizeof list - used, " or %s", name);
+    }
+    return fail(
+        f, "%s %s is not allowed, only %s", option_name(id), text, list);
+}
+
 bool value_is_file(const char *text)
 {
     const size_t size = strlen(text);
@@ -156,8 +174,9 @@ bool integers_parse(integers *list, option_id id, const char *text, failure *f)
     if (list->is_file)
         return true;
     void *value = NULL;
-    const bool done = value_list(&value, &list->count, sizeof *list->value,
-        take_integer, "whole numbers", id, text, f);
+    const bool done =
+        value_list(&value, &list->count, sizeof *list->value, take_integer,
+            "whole numbers from -2147483648 to 2147483647", id, text, f);
     list->value = value;
     return done;
 }

@@ -31,6 +31,9 @@ typedef struct value_word {
 bool value_one_of(int32_t *to, option_id id, const char *text,
     const value_word *table, failure *f);
 
+/* A path of kernels, or the name of one of the library's. */
+bool value_kernel(option_id id, const char *text, failure *f);
+
 /* Whole numbers, one per item of the batch: a comma list, or a file if the
    value ends in .npy. */
 typedef struct integers {

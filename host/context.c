@@ -49,6 +49,8 @@ static clattn_status context_new(clattn_context **out, cl_context cl,
     context_log(ctx, "context on %s: %s", ctx->facts.platform, ctx->facts.name);
     context_log(ctx, "program cache: %s",
         ctx->env.cache_dir[0] != '\0' ? ctx->env.cache_dir : "none");
+    for (size_t i = 0; i < ctx->env.ignored_count; ++i)
+        context_log(ctx, "%s", ctx->env.ignored[i]);
     *out = ctx;
     ctx = NULL;
 

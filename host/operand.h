@@ -73,8 +73,9 @@ size_t operands_of_layer(operand list[MAX_OPERANDS],
 clattn_status operands_check(const operand *list, size_t count,
     enum operand_place place, clattn_error *error);
 
-/* The values of those int32 arrays that lie in host memory: lengths within 0
-   and Lq or Lk, starts ascending and within the rows, query items apart. */
+/* The values of those arrays that lie in host memory: lengths within 0 and Lq or
+   Lk, starts ascending and within the rows, query items apart, sinks neither
+   NaN nor +inf. */
 clattn_status operands_check_arrays(const clattn_attention *complete,
     const clattn_attention_args *args, clattn_error *error);
 

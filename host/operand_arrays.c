@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * operand_arrays.c - the int32 arrays of a call in host memory: lengths, starts
- * and offsets of its items.
+ * operand_arrays.c - the arrays of a call in host memory: lengths, starts and
+ * offsets of its items, and the sinks of its heads.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,23 @@ static bool rows_shared(const clattn_attention *a)
            ((a->flags & CLATTN_RETURN_LSE) != 0 && a->lse.batch == 0);
 }
 
+/* A NaN or an infinity takes the whole row with it; -inf takes nothing. */
+static clattn_status check_sinks(
+    const clattn_input *sinks, size_t heads, clattn_error *error)
+{
+    for (size_t h = 0; h < heads; ++h) {
+        float sink = 0.0f;
+        memcpy(&sink,
+            (const char *)sinks->host + (sinks->offset + h) * sizeof sink,
+            sizeof sink);
+        if (isnan(sink) || sink == INFINITY)
+            return error_set(error, CLATTN_INVALID,
+                "sinks[%zu] is %g, but must be finite, or -inf for none", h,
+                (double)sink);
+    }
+    return CLATTN_OK;
+}
+
 clattn_status operands_check_arrays(const clattn_attention *complete,
     const clattn_attention_args *args, clattn_error *error)
 {
@@ -254,6 +272,8 @@ clattn_status operands_check_arrays(const clattn_attention *complete,
         return CLATTN_OK;
     TRY(check_side(&queries, B, error));
     TRY(check_side(&keys, B, error));
+    if ((complete->flags & CLATTN_SINKS) != 0 && on_host(&args->sinks))
+        TRY(check_sinks(&args->sinks, complete->Hq, error));
     if (on_host(queries.starts) && on_host(queries.lengths) &&
         rows_shared(complete))
         TRY(check_items_apart(&queries, B, error));

@@ -80,26 +80,57 @@ static const char *wished_kernel(const row_wishes *wishes)
     return wishes->env_kernel;
 }
 
-static bool is_known(const char *kernel)
+static bool is_known(const char *name, size_t length)
 {
-    for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
-        if (strcmp(kernel, KERNEL_ROWS[i].name) == 0)
+    static const char *const PATHS[] = {"fused", "materialised"};
+    for (size_t i = 0; i < N_KERNEL_ROWS + 2; ++i) {
+        const char *known = i < 2 ? PATHS[i] : KERNEL_ROWS[i - 2].name;
+        if (strlen(known) == length && strncmp(known, name, length) == 0)
             return true;
-    return strcmp(kernel, "fused") == 0 || strcmp(kernel, "materialised") == 0;
+    }
+    return false;
 }
 
-static clattn_status check_wishes(const row_wishes *wishes, clattn_error *error)
+/* `verb` says what `whose` does with the name: "kernel is". */
+static clattn_status refuse_name(const char *whose, const char *verb,
+    const char *name, size_t length, clattn_error *error)
 {
-    const char *kernel = wished_kernel(wishes);
-    if (!kernel || kernel[0] == '\0' || is_known(kernel))
-        return CLATTN_OK;
     char names[200] = "";
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
             KERNEL_ROWS[i].name);
     return error_set(error, CLATTN_INVALID,
-        "kernel is '%.60s', but there are fused, materialised%s", kernel,
-        names);
+        "%s %s '%.*s', but there are fused, materialised%s", whose, verb,
+        (int)(length < 60 ? length : 60), name, names);
+}
+
+/* A misspelt name would leave on what is to be off. */
+static clattn_status check_list(
+    const char *list, const char *whose, clattn_error *error)
+{
+    while (list && *list != '\0') {
+        const size_t length = strcspn(list, ",");
+        if (length > 0 && !is_known(list, length))
+            return refuse_name(whose, "holds", list, length, error);
+        list += length + (list[length] == ',');
+    }
+    return CLATTN_OK;
+}
+
+static clattn_status check_wishes(const row_wishes *wishes, clattn_error *error)
+{
+    clattn_status status = CLATTN_OK;
+    const char *kernel = wished_kernel(wishes);
+    const size_t length = kernel ? strlen(kernel) : 0;
+    if (length > 0 && !is_known(kernel, length))
+        return refuse_name(
+            kernel == wishes->env_kernel ? "CLATTN_KERNEL" : "kernel", "is",
+            kernel, length, error);
+    TRY(check_list(wishes->disable, "disable", error));
+    TRY(check_list(wishes->env_disable, "CLATTN_DISABLE", error));
+
+cleanup:
+    return status;
 }
 
 static bool does_attention(const kernel_row *row)

@@ -24,43 +24,84 @@ static const char *value_of(const char *name)
     return value ? value : "";
 }
 
-static void read_text(char *to, size_t capacity, const char *name)
+/* Remember that a value has no effect: `allowed` says what would have. */
+static void ignore(environment *env, const char *name, const char *allowed)
 {
-    const char *value = value_of(name);
-    to[0] = '\0';
-    if (strlen(value) < capacity)
-        strcpy(to, value);
+    if (env->ignored_count < MOST_IGNORED)
+        snprintf(env->ignored[env->ignored_count++], sizeof env->ignored[0],
+            "%s is '%.60s', which is ignored: %s", name, value_of(name),
+            allowed);
 }
 
-/* The N of "...,key=N,...": digits only; 0 if it is not there. */
-static uint64_t tuning_value(const char *list, const char *key)
+static void read_text(
+    environment *env, char *to, size_t capacity, const char *name)
 {
-    const size_t length = strlen(key);
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, key, length) != 0 || at[length] != '=')
-            continue;
-        char *end = NULL;
-        const char *digits = at + length + 1;
-        const uint64_t value = strtoull(digits, &end, 10);
-        const bool whole =
-            *digits >= '0' && *digits <= '9' && (*end == '\0' || *end == ',');
-        return whole ? value : 0;
+    const char *value = value_of(name);
+    char allowed[80];
+    to[0] = '\0';
+    if (strlen(value) < capacity) {
+        strcpy(to, value);
+        return;
     }
-    return 0;
+    snprintf(
+        allowed, sizeof allowed, "it may have at most %zu bytes", capacity - 1);
+    ignore(env, name, allowed);
+}
+
+/* The N of one "launch_work=N" of a list: digits only, not 0; 0 else. */
+static uint64_t launch_work_of(const char *item)
+{
+    static const char KEY[] = "launch_work=";
+    char *end = NULL;
+    if (strncmp(item, KEY, sizeof KEY - 1) != 0)
+        return 0;
+    const char *digits = item + sizeof KEY - 1;
+    const uint64_t value = strtoull(digits, &end, 10);
+    const bool whole =
+        *digits >= '0' && *digits <= '9' && (*end == '\0' || *end == ',');
+    return whole ? value : 0;
+}
+
+/* The first item that is right counts; what is not is told. */
+static void read_tuning(environment *env)
+{
+    const char *at = value_of("CLATTN_TUNING");
+    bool told = false;
+    env->launch_work = 0;
+    for (; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
+        const uint64_t work = launch_work_of(at);
+        if (work != 0 && env->launch_work == 0)
+            env->launch_work = work;
+        if (work == 0 && !told)
+            ignore(env, "CLATTN_TUNING",
+                "only launch_work=N is allowed, N a whole number from 1 up");
+        told = told || work == 0;
+    }
 }
 
 /* MiB that built programs may take: a few hundred of them. */
 #define CACHE_MIB 256
 
-static uint64_t cache_limit(void)
+static void read_cache_limit(environment *env)
 {
     const char *digits = value_of("CLATTN_CACHE_LIMIT");
+    const bool number = *digits >= '0' && *digits <= '9';
     char *end = NULL;
-    if (*digits < '0' || *digits > '9')
-        return (uint64_t)CACHE_MIB << 20;
-    const uint64_t mib = strtoull(digits, &end, 10);
-    return (*end == '\0' && mib <= UINT64_MAX >> 20 ? mib : CACHE_MIB) << 20;
+    const uint64_t mib = number ? strtoull(digits, &end, 10) : 0;
+    const bool fits = number && *end == '\0' && mib <= UINT64_MAX >> 20;
+    env->cache_limit = (fits ? mib : CACHE_MIB) << 20;
+    if (!fits && *digits != '\0')
+        ignore(env, "CLATTN_CACHE_LIMIT",
+            "only a whole number of MiB is allowed, 0 for no cache");
+}
+
+static bool cache_is_off(environment *env)
+{
+    const char *value = value_of("CLATTN_CACHE");
+    if (*value != '\0' && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+        ignore(
+            env, "CLATTN_CACHE", "only 0, no program cache, and 1 are allowed");
+    return strcmp(value, "0") == 0;
 }
 
 static void cache_directory(char *to, size_t capacity)
@@ -77,32 +118,31 @@ static void cache_directory(char *to, size_t capacity)
         to[0] = '\0';
 }
 
-static void vendors_path(char *to, size_t capacity)
+static void vendors_path(environment *env, char *to, size_t capacity)
 {
-    read_text(to, capacity, "OCL_ICD_VENDORS");
+    read_text(env, to, capacity, "OCL_ICD_VENDORS");
     if (to[0] == '\0')
-        read_text(to, capacity, "OPENCL_VENDOR_PATH");
+        read_text(env, to, capacity, "OPENCL_VENDOR_PATH");
     if (to[0] == '\0')
         snprintf(to, capacity, "/etc/OpenCL/vendors");
 }
 
 void environment_read(environment *env)
 {
-    char cache[16], verbose[16], tuning[256];
-    read_text(env->device, sizeof env->device, "CLATTN_DEVICE");
-    read_text(env->kernel, sizeof env->kernel, "CLATTN_KERNEL");
-    read_text(env->disable, sizeof env->disable, "CLATTN_DISABLE");
-    read_text(env->kernel_dir, sizeof env->kernel_dir, "CLATTN_KERNEL_DIR");
-    read_text(cache, sizeof cache, "CLATTN_CACHE");
-    read_text(verbose, sizeof verbose, "CLATTN_VERBOSE");
-    read_text(tuning, sizeof tuning, "CLATTN_TUNING");
+    const char *verbose = value_of("CLATTN_VERBOSE");
+    env->ignored_count = 0;
+    read_text(env, env->device, sizeof env->device, "CLATTN_DEVICE");
+    read_text(env, env->kernel, sizeof env->kernel, "CLATTN_KERNEL");
+    read_text(env, env->disable, sizeof env->disable, "CLATTN_DISABLE");
+    read_text(
+        env, env->kernel_dir, sizeof env->kernel_dir, "CLATTN_KERNEL_DIR");
     env->verbose = verbose[0] != '\0' && strcmp(verbose, "0") != 0;
-    vendors_path(env->vendors, sizeof env->vendors);
+    vendors_path(env, env->vendors, sizeof env->vendors);
     cache_directory(env->cache_dir, sizeof env->cache_dir);
-    env->cache_limit = cache_limit();
-    if (strcmp(cache, "0") == 0 || env->cache_limit == 0)
+    read_cache_limit(env);
+    if (cache_is_off(env) || env->cache_limit == 0)
         env->cache_dir[0] = '\0';
-    env->launch_work = tuning_value(tuning, "launch_work");
+    read_tuning(env);
 }
 
 bool process_may_use_opencl(void)

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+    MOST_IGNORED = 8 /* variables, of those that may be */
+};
+
 /* The library's whole environment, read at once. */
 typedef struct environment {
     char device[256];     /* CLATTN_DEVICE: a device spec */
@@ -21,12 +25,14 @@ typedef struct environment {
     uint64_t cache_limit; /* CLATTN_CACHE_LIMIT, in bytes */
     bool verbose;         /* CLATTN_VERBOSE: set, and neither empty nor 0 */
     uint64_t launch_work; /* CLATTN_TUNING launch_work=N; 0: not given */
+    size_t ignored_count; /* variables whose value makes no sense: a sentence */
+    char ignored[MOST_IGNORED][200]; /* with name, value and what is allowed */
 } environment;
 
 /*
  * What is unset, or too long for its field, is empty; nothing is read in a
- * set-user-id process.  A CLATTN_TUNING or CLATTN_CACHE_LIMIT that makes no
- * sense is ignored.  Built programs are kept in $XDG_CACHE_HOME/clattn, or
+ * set-user-id process.  A CLATTN_TUNING, CLATTN_CACHE or CLATTN_CACHE_LIMIT that
+ * makes no sense is ignored, and so is what is too long.  Built programs are kept in $XDG_CACHE_HOME/clattn, or
  * $HOME/.cache/clattn if that is unset or empty; nowhere if it is no absolute
  * path, if CLATTN_CACHE is 0 or if the limit is.  Drivers are found by
  * OCL_ICD_VENDORS, else OPENCL_VENDOR_PATH, else in /etc/OpenCL/vendors: what the

@@ -53,6 +53,7 @@ static void make_files(void)
     scratch_write(path, "garbage.npy", "\x93NUMPY", 6);
     scratch_write(path, "garbage.safetensors", "\xff\xff\xff\xff\xff", 5);
     scratch_write(path, "older.npy", "older", 5);
+    scratch_write(path, "link.png", "", 0);
 }
 
 #define RUN             "run", "--model", "@model.safetensors", "--heads", "2", "--input"
@@ -99,13 +100,27 @@ static const struct message_case {
         {"--tolerance -1"}},
     {{ATTEND("q", "k", "v"), "--scale", "nan"}, {"--scale nan", "finite"}},
     {{ATTEND("q", "k", "v"), "--scale", "inf"}, {"--scale inf", "finite"}},
-    {{ATTEND("q", "k", "v"), "--scale", ""}, {"--scale  is not"}},
+    {{ATTEND("q", "k", "v"), "--scale", ""}, {"--scale is empty; S is"}},
+    {{ATTEND("q", "k", "v"), "--kernel", ""}, {"--kernel is empty; ROW is"}},
+    {{ATTEND("q", "k", "v"), "--device="}, {"--device is empty; SPEC is"}},
+    {{ATTEND("q", "k", "v"), "--output", ""}, {"--output is empty; O.npy is"}},
+    {{ATTEND("", "k", "v")}, {"--query is empty; Q.npy is needed"}},
+    {{"bench", "--shape", "1,1,1,1", "--kernel", ""}, {"--kernel is empty"}},
+    {{"check", "--markdown", ""}, {"--markdown is empty; F.md is needed"}},
+    {{"map", ""}, {"A.npy is empty"}},
     {{ATTEND("q", "k", "v"), "--causal", "False"},
         {"--causal False", "top-left"}},
     {{ATTEND("q", "k", "v"), "--causal", "true"}, {"--causal true"}},
     {{ATTEND("q", "k", "v"), "--layout", "lhbd"}, {"bhld or blhd"}},
     {{ATTEND("q", "k", "v"), "--path", "fast"}, {"auto or materialised"}},
     {{"attend", "--query", "q", "--key", "k"}, {"attend needs --value V.npy"}},
+    {{RUN, "@x34.npy", "--output", "@y.npy", "--context", "@./y.npy"},
+        {"--output", "--context", "one file for two results"}},
+    {{RUN, "@x34.npy", "--lse", "@./x34.npy"},
+        {"--lse", "would replace --input", "a file of its own"}},
+    {{"map", "@link.png", "--picture", "@link.png"},
+        {"--picture", "would replace"}},
+    {{"map", "a.npy", "--picture", "p.gif"}, {"p.gif", ".png, .svg or .pdf"}},
     {{"map"}, {"map needs A.npy"}},
     {{"map", "a.npy", "b.npy"}, {"unexpected argument b.npy"}},
     {{"map", "a.npy", "--model", "m"}, {"unknown option --model"}},
@@ -150,14 +165,11 @@ static const struct message_case FAILURES[] = {
         {"no such device"}},
     {{RUN, "@x34.npy", "--device", "99", OUTPUTS}, {"99"}},
     {{RUN, "@x34.npy", OUTPUTS, "--context", "@none/c.npy"}, {"none/c.npy"}},
-    {{RUN, "@x34.npy", OUTPUTS, "--context", "@older.npy"},
-        {"older.npy is named for two results"}},
     {{RUN, "@x34.npy", OUTPUTS, "--show", "--head", "2"},
         {"--head 2", "counted from 0"}},
     {{RUN, "@x34.npy", OUTPUTS, "--show", "--batch", "1"}, {"--batch 1"}},
     {{RUN, "@x34.npy", OUTPUTS, "--show", "--tokens", "@words.txt"},
         {"words.txt", "2", "3"}},
-    {{RUN, "@x34.npy", OUTPUTS, "--picture", "@p.gif"}, {"p.gif"}},
     {{RUN, "@x34.npy", OUTPUTS, "--expect", "@x35.npy"},
         {"x35.npy has shape (3, 5), but the output has (3, 4)"}},
     {{"run", "--model", "@model.safetensors", "--input", "@x34.npy", OUTPUTS},

@@ -33,7 +33,8 @@ static const struct refusal {
     {{ATTEND, "--window", "-2,0"}, {"--window -2,0 is not L,R"}},
     {{ATTEND, "--window", "0,-2"}, {"--window 0,-2 is not L,R"}},
     {{ATTEND, "--window", "1,x"}, {"--window 1,x is not L,R"}},
-    {{ATTEND, "--window", "1,2147483648"}, {"--window 1,2147483648"}},
+    {{ATTEND, "--window", "1,2147483648"},
+        {"--window 1,2147483648", "from 0 to 2147483647"}},
     {{ATTEND, "--window", "w.npy"}, {"--window w.npy is not L,R"}},
     {{ATTEND, "--window", "1,0", "--diagonal", "left"},
         {"--diagonal left", "top-left nor bottom-right", "N,N,..."}},
@@ -57,6 +58,11 @@ static const struct refusal {
     {{ATTEND, "--dtype", "f64"}, {"--dtype f64", "f32 or f16 or bf16"}},
     {{ATTEND, "--stage", "raw", "--scores", "s"},
         {"--stage raw", "scaled or capped or masked or weights"}},
+    {{ATTEND, "--kernel", "no_such_row"},
+        {"--kernel no_such_row is not allowed, only fused", "or tiled1"}},
+    {{ATTEND, "--causal", "2147483648"},
+        {"--causal 2147483648", "from -2147483648 to 2147483647"}},
+    {{ATTEND, "--lengths", "2147483648"}, {"--lengths", "to 2147483647"}},
     {{ATTEND, "--path", "flash"}, {"auto or materialised or fused"}},
     {{ATTEND, "--layout", "bld"}, {"--layout bld", "bhld or blhd or thd"}},
     {{ATTEND, "--query-lengths", "1.5"}, {"--query-lengths 1.5"}},
@@ -86,13 +92,26 @@ static const struct refusal {
         {"--cu-query 0,3 has no effect without --layout thd"}},
     {{PACKED, "--cu-query", "0,3"}, {"--layout thd needs --cu-key"}},
     {{PACKED, "--cu-key", "0,5"}, {"--layout thd needs --cu-query"}},
+    /* ---- Files ---- */
+    {{ATTEND, RESULTS, "--scores", "@new.npy"},
+        {"--scores", "--lse", "one file for two results"}},
+    {{ATTEND, RESULTS, "--scores", "@./older.npy"}, {"--output", "--scores"}},
+    {{ATTEND, "--output", "@./v.npy"},
+        {"--output", "would replace --value", "a file of its own"}},
+    {{ATTEND, "--causal", "@empty.npy", "--lse", "@empty.npy"},
+        {"--lse", "would replace --causal"}},
 };
 
 static const struct refusal FAILURES[] = {
     /* ---- Masks ---- */
     {{ATTEND, RESULTS, "--mask", "@none.npy"}, {"none.npy"}},
     {{ATTEND, RESULTS, "--mask", "@bytes.npy"},
-        {"bytes.npy", "'|u1' (whole numbers)", "bool"}},
+        {"bytes.npy", "'|u1' (whole numbers)", "astype(bool)"}},
+    {{"attend", "--query", "@i4.npy", "--key", "@i4.npy", "--value", "@i4.npy",
+         RESULTS},
+        {"i4.npy", "'<i4' (whole numbers)", "but f2, f4 and f8 are"}},
+    {{ATTEND, RESULTS, "--read-bf16"},
+        {"--read-bf16 has no effect", "V2 or u2"}},
     {{ATTEND, RESULTS, "--mask", "@u2.npy"}, {"u2.npy", "--read-bf16"}},
     {{ATTEND, RESULTS, "--mask", "@m3.npy"},
         {"m3.npy: shape (3,) does not fit", "(2, 4, 2, 5)", "or 1"}},
@@ -110,7 +129,9 @@ static const struct refusal FAILURES[] = {
     {{ATTEND, RESULTS, "--sinks", "@m3.npy"}, {"m3.npy has 3 values"}},
     {{ATTEND, RESULTS, "--sinks", "@bool.npy"}, {"bool.npy: dtype bool"}},
     {{ATTEND, RESULTS, "--alibi", "@inf.npy", "--causal", "0"},
-        {"alibi_slopes[1] is inf", "finite"}},
+        {"--alibi", "inf.npy: value 1 is inf", "finite"}},
+    {{ATTEND, RESULTS, "--sinks", "@inf.npy"},
+        {"--sinks", "inf.npy: value 1 is inf", "or -inf for no sink"}},
     {{ATTEND, RESULTS, "--window", "1,0", "--diagonal", "1,2,3"},
         {"--diagonal 1,2,3 has 3 values", "2 items"}},
     {{ATTEND, RESULTS, "--query-lengths", "1,3"},
@@ -150,11 +171,16 @@ static const struct refusal FAILURES[] = {
          RESULTS, "--dtype", "bf16"},
         {"bool.npy", "rank 1"}},
     /* ---- Results ---- */
-    {{ATTEND, RESULTS, "--scores", "@new.npy"}, {"named for two results"}},
     {{ATTEND, RESULTS, "--scores", "@none/s.npy"}, {"none/s.npy"}},
+    {{ATTEND, "--output", "@older.npy", "--lse", "/dev/full", "--reference"},
+        {"/dev/full: cannot be written"}},
     /* ---- The library's own ---- */
-    {{ATTEND, "--output", "@older.npy", "--kernel", "no_such_row"},
-        {"kernel is 'no_such_row'"}},
+    {{"attend", "--query", "@d513.npy", "--key", "@d513.npy", "--value",
+         "@d513.npy", RESULTS},
+        {"--query", "d513.npy: D is 513, but must be 1 to 512"}},
+    {{"attend", "--query", "@d1.npy", "--key", "@d1.npy", "--value",
+         "@d513.npy", RESULTS},
+        {"--value", "d513.npy: Dv is 513"}},
 };
 
 /* q (2, 4, 2, 3), k and v (2, 2, 5, 3), packed rows (3, 1, 1) and (5, 1, 1). */
@@ -185,6 +211,8 @@ static void make_files(void)
         {"m0.npy", CLATTN_F32, 0, {0}, ZERO},
         {"bool.npy", CLATTN_BOOL, 1, {4}, ZERO},
         {"inf.npy", CLATTN_F32, 1, {4}, INF},
+        {"d1.npy", CLATTN_F32, 2, {1, 1}, ZERO},
+        {"d513.npy", CLATTN_F32, 2, {1, 513}, NULL},
     };
     char path[SCRATCH_PATH];
     scratch_begin();
@@ -192,6 +220,7 @@ static void make_files(void)
         attending_write(FILES[i].name, FILES[i].dtype, FILES[i].rank,
             FILES[i].size, FILES[i].values);
     attending_store("bytes.npy", "|u1", 1, (const size_t[]){5}, "\1\1\1\1");
+    attending_store("i4.npy", "<i4", 2, (const size_t[]){1, 1}, "\0\0\0\0");
     attending_store("empty.npy", "<i4", 1, (const size_t[]){0}, "");
     scratch_write(path, "older.npy", "older", 5);
 }

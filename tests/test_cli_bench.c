@@ -21,7 +21,7 @@ static const struct refused_case {
     {"options, but no shape", {"--causal"}, "--shape B,H,L,D or --suite"},
     {"three sizes", {"--shape", "1,2,3"}, "--shape 1,2,3 is not B,H,L,D"},
     {"five sizes", {"--shape", "1,2,3,4,5"}, "is not B,H,L,D"},
-    {"a size of 0", {"--shape", "1,0,3,4"}, "from 1 up"},
+    {"a size of 0", {"--shape", "1,0,3,4"}, "from 1 to 2147483647"},
     {"words for sizes", {"--shape", "a,b,c,d"}, "--shape a,b,c,d"},
     {"a file for sizes", {"--shape", "x.npy"}, "is not B,H,L,D"},
     {"the second shape", {"--shape", "1,1,1,1", "--shape", "1"},

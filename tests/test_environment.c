@@ -142,6 +142,51 @@ START_TEST(a_tuning_is_a_whole_number_or_none)
 }
 END_TEST
 
+/* ---- What is ignored, and told under CLATTN_VERBOSE ---------------------- */
+
+static char too_long[300]; /* filled with x */
+
+static const struct {
+    const char *name, *value;
+    const char *words; /* NULL: not ignored */
+} IGNORED[] = {
+    {"CLATTN_CACHE", "", NULL},
+    {"CLATTN_CACHE", "0", NULL},
+    {"CLATTN_CACHE", "1", NULL},
+    {"CLATTN_CACHE", "off", "CLATTN_CACHE is 'off', which is ignored: only 0"},
+    {"CLATTN_CACHE", "00000000000000000000", "only 0, no program cache"},
+    {"CLATTN_CACHE_LIMIT", "", NULL},
+    {"CLATTN_CACHE_LIMIT", "0", NULL},
+    {"CLATTN_CACHE_LIMIT", "10", NULL},
+    {"CLATTN_CACHE_LIMIT", "1G", "CLATTN_CACHE_LIMIT is '1G'"},
+    {"CLATTN_CACHE_LIMIT", "-1", "only a whole number of MiB is allowed"},
+    {"CLATTN_CACHE_LIMIT", "17592186044416", "is '17592186044416'"},
+    {"CLATTN_TUNING", "", NULL},
+    {"CLATTN_TUNING", "launch_work=7", NULL},
+    {"CLATTN_TUNING", "launch_work=0", "N a whole number from 1 up"},
+    {"CLATTN_TUNING", "launch_work=7,x=1", "only launch_work=N is allowed"},
+    {"CLATTN_TUNING", "fast", "CLATTN_TUNING is 'fast'"},
+    {"CLATTN_KERNEL", too_long, "it may have at most 63 bytes"},
+    {"CLATTN_DISABLE", too_long, "it may have at most 255 bytes"},
+    {"CLATTN_DEVICE", too_long, "CLATTN_DEVICE is 'xxx"},
+};
+
+START_TEST(values_without_effect_are_told_with_what_is_allowed)
+{
+    environment env;
+    memset(too_long, 'x', sizeof too_long - 1);
+    setenv(IGNORED[_i].name, IGNORED[_i].value, 1);
+    environment_read(&env);
+    unsetenv(IGNORED[_i].name);
+    ck_assert_msg(env.ignored_count == (IGNORED[_i].words != NULL),
+        "%s=%s: %zu sentences", IGNORED[_i].name, IGNORED[_i].value,
+        env.ignored_count);
+    if (IGNORED[_i].words)
+        ck_assert_msg(strstr(env.ignored[0], IGNORED[_i].words) != NULL,
+            "%s=%s: %s", IGNORED[_i].name, IGNORED[_i].value, env.ignored[0]);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("environment");
@@ -152,6 +197,9 @@ int main(void)
         (int)COUNT(LIMITS));
     tcase_add_loop_test(
         t, a_tuning_is_a_whole_number_or_none, 0, (int)COUNT(TUNINGS));
+
+    tcase_add_loop_test(t, values_without_effect_are_told_with_what_is_allowed,
+        0, (int)COUNT(IGNORED));
 
     Suite *suite = suite_create("environment");
     suite_add_tcase(suite, t);

@@ -9,6 +9,7 @@
 #include "data_file.h"
 #include "npy.h"
 #include "scratch.h"
+#include "stored.h"
 #include "suite.h"
 
 START_TEST(npy_write_writes_what_numpy_would)
@@ -22,7 +23,8 @@ START_TEST(npy_write_writes_what_numpy_would)
     failure f = {{0}};
     size_t bytes = 0;
     scratch_path(path, "written.npy");
-    ck_assert_msg(npy_write(path, data, CLATTN_F32, 2, size, &f), "%s", f.text);
+    ck_assert_msg(
+        stored_alone(path, data, CLATTN_F32, 2, size, &f), "%s", f.text);
     char *file = scratch_read(path, &bytes);
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(bytes, 128 + 8);
@@ -49,8 +51,8 @@ START_TEST(what_is_written_is_read_again)
         failure f = {{0}};
         npy_array a;
         scratch_path(path, "round.npy");
-        ck_assert_msg(
-            npy_write(path, data, DTYPES[which], rank, size, &f), "%s", f.text);
+        ck_assert_msg(stored_alone(path, data, DTYPES[which], rank, size, &f),
+            "%s", f.text);
         ck_assert_msg(npy_read(&a, path, NPY_NO_BF16, &f), "%s", f.text);
         ck_assert(a.dtype == DTYPES[which] && a.rank == rank);
         if (rank)
@@ -71,7 +73,8 @@ START_TEST(empty_arrays_are_written_and_long_shapes_fit)
     failure f = {{0}};
     size_t bytes = 0;
     scratch_path(path, "empty.npy");
-    ck_assert_msg(npy_write(path, NULL, CLATTN_F32, 8, none, &f), "%s", f.text);
+    ck_assert_msg(
+        stored_alone(path, NULL, CLATTN_F32, 8, none, &f), "%s", f.text);
     char *file = scratch_read(path, &bytes);
     ck_assert_uint_eq(bytes % 64, 0);
     ck_assert_ptr_nonnull(strstr(file + 10, npy_shape_text(text, 8, none)));
@@ -86,9 +89,9 @@ START_TEST(npy_write_fails_with_the_file_named)
     char path[SCRATCH_PATH];
     failure f = {{0}};
     scratch_path(path, "no/such/folder.npy");
-    ck_assert(!npy_write(path, data, CLATTN_F32, 1, size, &f));
+    ck_assert(!stored_alone(path, data, CLATTN_F32, 1, size, &f));
     ck_assert_msg(strncmp(f.text, path, strlen(path)) == 0, "%s", f.text);
-    ck_assert(!npy_write("/dev/full", data, CLATTN_F32, 1, size, &f));
+    ck_assert(!stored_alone("/dev/full", data, CLATTN_F32, 1, size, &f));
     ck_assert_msg(
         strstr(f.text, "/dev/full: cannot be written: No space"), "%s", f.text);
 }

@@ -3,6 +3,7 @@
  * test_operand_arrays.c - which lengths and starts in host memory are legal,
  * and which rows they give an item.  Needs no device.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +158,36 @@ START_TEST(arrays_in_host_memory_are_refused_by_value)
 }
 END_TEST
 
+static const struct {
+    float sink;
+    const char *words; /* NULL: legal */
+} SINKS[] = {
+    {0.0f, NULL},
+    {-3.4e38f, NULL},
+    {-INFINITY, NULL},
+    {NAN, "sinks[1] is nan, but must be finite, or -inf for none"},
+    {INFINITY, "sinks[1] is inf"},
+};
+
+/* The first value is before the offset, and not looked at. */
+START_TEST(sinks_in_host_memory_are_no_nan_and_not_infinite)
+{
+    const arrays_case row = {"", NO, NO, NO, NO, NULL};
+    clattn_attention a = attention_of(&row);
+    const float sinks[] = {NAN, 1.0f, SINKS[_i].sink};
+    const clattn_attention_args args = {
+        .struct_size = sizeof args, .sinks = {.host = sinks, .offset = 1}};
+    clattn_error error;
+
+    a.Hq = 2;
+    refusal_check("sinks without the flag",
+        operands_check_arrays(&a, &args, &error), CLATTN_OK, &error, NULL);
+    a.flags |= CLATTN_SINKS;
+    refusal_check("sinks", operands_check_arrays(&a, &args, &error),
+        SINKS[_i].words ? CLATTN_INVALID : CLATTN_OK, &error, SINKS[_i].words);
+}
+END_TEST
+
 START_TEST(arrays_on_the_device_are_not_looked_at)
 {
     const arrays_case row = {
@@ -227,6 +258,8 @@ int main(void)
 
     tcase_add_loop_test(arrays, arrays_in_host_memory_are_refused_by_value, 0,
         (int)COUNT(CASES));
+    tcase_add_loop_test(arrays,
+        sinks_in_host_memory_are_no_nan_and_not_infinite, 0, COUNT(SINKS));
     tcase_add_test(arrays, arrays_on_the_device_are_not_looked_at);
     tcase_add_test(arrays, items_with_a_batch_stride_may_share_row_numbers);
     tcase_add_loop_test(arrays,

@@ -130,13 +130,20 @@ static sentence *sentence_new(size_t rows, size_t columns)
     return s;
 }
 
+/* A picture as the only output. */
+static bool draw_alone(const char *path, const reading *r, failure *f)
+{
+    outputs alone = {.count = 0};
+    return picture_write(&alone, path, r, f) && outputs_commit(&alone, f);
+}
+
 /* The file's bytes and a 0 behind them, the caller's to free. */
 static char *drawn(const reading *r, const char *name, size_t *bytes)
 {
     char path[SCRATCH_PATH];
     failure f = {""};
     ck_assert_msg(
-        picture_write(scratch_path(path, name), r, &f), "%s: %s", name, f.text);
+        draw_alone(scratch_path(path, name), r, &f), "%s: %s", name, f.text);
     char *data = scratch_read(path, bytes);
     ck_assert_msg(data != NULL, "%s was not written", name);
     return data;
@@ -335,7 +342,7 @@ START_TEST(a_path_that_cannot_be_written_is_named)
     failure f = {""};
     sentence *s = sentence_new(2, 2);
     scratch_path(path, "none/a.png");
-    ck_assert(!picture_write(path, &s->r, &f));
+    ck_assert(!draw_alone(path, &s->r, &f));
     ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);
     ck_assert_uint_eq(scratch_count(""), 0);
     free(s);
@@ -352,7 +359,7 @@ START_TEST(a_full_disk_is_a_failure)
         char path[SCRATCH_PATH];
         scratch_path(path, "full.png");
         ck_assert_int_eq(symlink("/dev/full", path), 0);
-        ck_assert_msg(!picture_write(path, &s->r, &f), "written to /dev/full");
+        ck_assert_msg(!draw_alone(path, &s->r, &f), "written to /dev/full");
         ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);
     }
     if (full != NULL)
@@ -373,7 +380,7 @@ START_TEST(a_disk_that_fills_up_leaves_nothing_behind)
     small.rlim_cur = 5000; /* bytes that a file may have */
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const bool written = picture_write(path, &s->r, &f);
+    const bool written = draw_alone(path, &s->r, &f);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
     ck_assert_msg(!written, "written in spite of the limit");
     ck_assert_msg(strstr(f.text, path) != NULL, "%s", f.text);

@@ -299,6 +299,44 @@ static bool check_required(const onnx_case *c, const char *path, failure *f)
     return true;
 }
 
+/* Of a tensor that the case has, or could have. */
+static bool is_tensor_key(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    if (dot == NULL ||
+        (strcmp(dot, ".dtype") != 0 && strcmp(dot, ".shape") != 0))
+        return false;
+    const size_t length = (size_t)(dot - key);
+    return find_tensor(key, length, false) < ONNX_TENSORS ||
+           find_tensor(key, length, true) < ONNX_TENSORS;
+}
+
+static bool is_known(const char *key)
+{
+    /* Those that change nothing: see ATTRIBUTES. */
+    static const char *const OTHERS[] = {"onnx_name", "opset", "dtype",
+        "softmax_precision", "attributes_set", "inputs", "outputs"};
+    for (size_t i = 0; i < COUNT(OTHERS); ++i)
+        if (strcmp(key, OTHERS[i]) == 0)
+            return true;
+    for (size_t i = 0; i < ONNX_ATTRIBUTES; ++i)
+        if (strcmp(key, ATTRIBUTES[i].key) == 0)
+            return true;
+    return is_tensor_key(key);
+}
+
+/* An attribute that is not obeyed would make another case of it. */
+static bool check_keys(const onnx_text *text, failure *f)
+{
+    for (size_t i = 0; i < text->count; ++i)
+        if (!is_known(text->key[i]))
+            return fail(f,
+                "%s: has the key '%.60s', which is none of a case's: its "
+                "attributes, inputs, outputs and their dtypes and shapes",
+                text->path, text->key[i]);
+    return true;
+}
+
 bool onnx_case_read(onnx_case *c, const char *folder, failure *f)
 {
     char path[PATH_BYTES];
@@ -306,10 +344,11 @@ bool onnx_case_read(onnx_case *c, const char *folder, failure *f)
 
     memset(c, 0, sizeof *c);
     snprintf(path, sizeof path, "%s/case.txt", folder);
-    const bool ok =
-        onnx_text_read(&text, path, f) && parse_attributes(c, &text, f) &&
-        read_tensors(c, &text, folder, false, f) &&
-        read_tensors(c, &text, folder, true, f) && check_required(c, path, f);
+    const bool ok = onnx_text_read(&text, path, f) &&
+                    parse_attributes(c, &text, f) &&
+                    read_tensors(c, &text, folder, false, f) &&
+                    read_tensors(c, &text, folder, true, f) &&
+                    check_required(c, path, f) && check_keys(&text, f);
     if (!ok)
         onnx_case_free(c);
     return ok;

@@ -361,10 +361,12 @@ typedef struct clattn_attention {
     clattn_mask mask;
 
     const float *alibi_slopes; /* Hq values; NULL: none */
-    const char *kernel;        /* NULL: the best; a path, "fused" or
-                                  "materialised"; or a clattn_kernel_name */
+    const char *kernel;        /* NULL: CLATTN_KERNEL, else the best; a path,
+                                  "fused" or "materialised"; or a
+                                  clattn_kernel_name, before CLATTN_KERNEL */
     const char *disable;       /* NULL, or a comma list of paths and names that
-                                  are not to be taken */
+                                  are not to be taken, nor those of
+                                  CLATTN_DISABLE */
     int32_t dtype;             /* required; of all tensors that name none */
     uint32_t flags;
     int32_t diagonal, diagonal_offset;
@@ -400,7 +402,7 @@ typedef struct clattn_attention_args {
     size_t struct_size;
     clattn_output out, lse, weights;
     clattn_input q, k, v, mask;
-    clattn_input sinks; /* f32, Hq values */
+    clattn_input sinks; /* f32, Hq values: finite, or -inf for none */
     clattn_input query_lengths, key_lengths, query_starts, key_starts;
     clattn_input diagonal_offsets;
     clattn_output workspace;

@@ -16,6 +16,10 @@ void stored_read(npy_array *array, const char *name);
 void stored_write(
     const char *name, size_t rank, const size_t *size, const float *values);
 
+/* An array as the only output. */
+bool stored_alone(const char *path, const void *data, int32_t dtype,
+    size_t rank, const size_t *size, failure *f);
+
 /* Run the program, and fail unless it is done. */
 void program_do(program_result *result, const char *const *arguments);
 

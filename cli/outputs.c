@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outputs.c - the files that one command writes.
+ */
+#include "outputs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "place.h"
+#include "values.h"
+
+/* ---- Written together --------------------------------------------------- */
+
+bool outputs_take(outputs *all, output_file *file, failure *f)
+{
+    if (all->count == OUTPUTS_MAX) {
+        output_file_abandon(file);
+        return fail(f, "more than %d files are written", OUTPUTS_MAX);
+    }
+    if (!output_file_finish(file, f)) {
+        output_file_abandon(file);
+        return false;
+    }
+    all->file[all->count++] = file;
+    return true;
+}
+
+bool outputs_commit(outputs *all, failure *f)
+{
+    bool done = all->count == 0 || (fflush(stdout) == 0 && !ferror(stdout)) ||
+                fail(f, "standard output could not be written");
+    for (size_t i = 0; i < all->count; ++i) {
+        if (done)
+            done = output_file_commit(all->file[i], f);
+        else
+            output_file_abandon(all->file[i]);
+    }
+    all->count = 0;
+    return done;
+}
+
+void outputs_abandon(outputs *all)
+{
+    for (size_t i = 0; i < all->count; ++i)
+        output_file_abandon(all->file[i]);
+    all->count = 0;
+}
+
+/* ---- Before the work ----------------------------------------------------- */
+
+static bool distinct_from_outputs(
+    const options *given, const file_options *files, size_t index, failure *f)
+{
+    const option_id id = files->written[index];
+    const char *path = given->value[id];
+    for (size_t i = 0; i < index; ++i) {
+        const option_id other = files->written[i];
+        const char *text = given->value[other];
+        if (text && (strcmp(path, text) == 0 || place_same(path, text)))
+            return fail(f, "%s %s and %s %s are one file for two results",
+                option_name(other), text, option_name(id), path);
+    }
+    return true;
+}
+
+static bool fail_input(
+    const options *given, option_id id, const char *input, failure *f)
+{
+    return fail(f,
+        "%s %s would replace %s, which is read: give the result a file of "
+        "its own",
+        option_name(id), given->value[id], input);
+}
+
+static bool is_input(const char *path, const char *input)
+{
+    return input && place_is_file(path) && place_same(path, input);
+}
+
+static bool distinct_from(const options *given, option_id id,
+    const option_id *read, size_t count, bool listed, failure *f)
+{
+    char input[1000];
+    for (size_t i = 0; i < count; ++i) {
+        const char *text = given->value[read[i]];
+        if (listed && text && !value_is_file(text))
+            continue;
+        snprintf(input, sizeof input, "%s %s", option_name(read[i]),
+            text ? text : "");
+        if (is_input(given->value[id], text))
+            return fail_input(given, id, input, f);
+    }
+    return true;
+}
+
+static bool distinct_from_inputs(
+    const options *given, const file_options *files, option_id id, failure *f)
+{
+    if (is_input(given->value[id], given->operand))
+        return fail_input(given, id, given->operand, f);
+    return distinct_from(given, id, files->read, files->read_count, false, f) &&
+           distinct_from(
+               given, id, files->listed, files->listed_count, true, f);
+}
+
+bool outputs_distinct(
+    const options *given, const file_options *files, failure *f)
+{
+    for (size_t i = 0; i < files->written_count; ++i)
+        if (given->value[files->written[i]] &&
+            (!distinct_from_outputs(given, files, i, f) ||
+                !distinct_from_inputs(given, files, files->written[i], f)))
+            return false;
+    return true;
+}
+
+bool outputs_possible(
+    const options *given, const file_options *files, failure *f)
+{
+    for (size_t i = 0; i < files->written_count; ++i) {
+        const char *path = given->value[files->written[i]];
+        if (path && !output_file_possible(path, f))
+            return false;
+    }
+    return true;
+}
