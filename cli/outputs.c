@@ -49,6 +49,12 @@ void outputs_abandon(outputs *all)
 
 /* ---- Before the work ----------------------------------------------------- */
 
+static bool find_same(bool *same, const char *a, const char *b, failure *f)
+{
+    *same = strcmp(a, b) == 0;
+    return *same || place_same(same, a, b) || fail(f, "no memory for %s", a);
+}
+
 static bool distinct_from_outputs(
     const options *given, const file_options *files, size_t index, failure *f)
 {
@@ -57,51 +63,51 @@ static bool distinct_from_outputs(
     for (size_t i = 0; i < index; ++i) {
         const option_id other = files->written[i];
         const char *text = given->value[other];
-        if (text && (strcmp(path, text) == 0 || place_same(path, text)))
+        bool same = false;
+        if (text && !find_same(&same, path, text, f))
+            return false;
+        if (same)
             return fail(f, "%s %s and %s %s are one file for two results",
                 option_name(other), text, option_name(id), path);
     }
     return true;
 }
 
-static bool fail_input(
-    const options *given, option_id id, const char *input, failure *f)
+/* `name`: what the input is called in a message. */
+static bool distinct_from_input(const options *given, option_id id,
+    const char *input, const char *name, failure *f)
 {
-    return fail(f,
-        "%s %s would replace %s, which is read: give the result a file of "
-        "its own",
-        option_name(id), given->value[id], input);
-}
-
-static bool is_input(const char *path, const char *input)
-{
-    return input && place_is_file(path) && place_same(path, input);
-}
-
-static bool distinct_from(const options *given, option_id id,
-    const option_id *read, size_t count, bool listed, failure *f)
-{
-    char input[1000];
-    for (size_t i = 0; i < count; ++i) {
-        const char *text = given->value[read[i]];
-        if (listed && text && !value_is_file(text))
-            continue;
-        snprintf(input, sizeof input, "%s %s", option_name(read[i]),
-            text ? text : "");
-        if (is_input(given->value[id], text))
-            return fail_input(given, id, input, f);
-    }
-    return true;
+    const char *path = given->value[id];
+    bool same = false;
+    if (!input || !place_is_file(path))
+        return true;
+    if (!find_same(&same, path, input, f))
+        return false;
+    return !same || fail(f,
+                        "%s %s would replace %s%s%s, which is read: give the "
+                        "result a file of its own",
+                        option_name(id), path, name, *name ? " " : "", input);
 }
 
 static bool distinct_from_inputs(
     const options *given, const file_options *files, option_id id, failure *f)
 {
-    if (is_input(given->value[id], given->operand))
-        return fail_input(given, id, given->operand, f);
-    return distinct_from(given, id, files->read, files->read_count, false, f) &&
-           distinct_from(
-               given, id, files->listed, files->listed_count, true, f);
+    if (!distinct_from_input(given, id, given->operand, "", f))
+        return false;
+    for (size_t i = 0; i < files->read_count; ++i) {
+        const option_id input = files->read[i];
+        if (!distinct_from_input(
+                given, id, given->value[input], option_name(input), f))
+            return false;
+    }
+    for (size_t i = 0; i < files->listed_count; ++i) {
+        const option_id input = files->listed[i];
+        const char *text = given->value[input];
+        if (text && value_is_file(text) &&
+            !distinct_from_input(given, id, text, option_name(input), f))
+            return false;
+    }
+    return true;
 }
 
 bool outputs_distinct(

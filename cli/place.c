@@ -81,36 +81,42 @@ static bool same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool stat_folder(struct stat *status, const char *path)
+/* Whether the folder is there; false with *enough false too if memory is not. */
+static bool stat_folder(struct stat *status, const char *path, bool *enough)
 {
     char *folder = place_beside(path, ".");
     const bool there = folder && stat(folder, status) == 0;
+    *enough = *enough && folder;
     free(folder);
     return there;
 }
 
 /* Of two files to be made. */
-static bool same_name(const char *a, const char *b)
+static bool same_name(const char *a, const char *b, bool *enough)
 {
     struct stat in_a, in_b;
     return strcmp(a + folder_bytes(a), b + folder_bytes(b)) == 0 &&
-           stat_folder(&in_a, a) && stat_folder(&in_b, b) &&
+           stat_folder(&in_a, a, enough) && stat_folder(&in_b, b, enough) &&
            same_inode(&in_a, &in_b);
 }
 
-bool place_same(const char *a, const char *b)
+bool place_same(bool *same, const char *a, const char *b)
 {
     struct stat at_a, at_b;
     const bool a_is = stat(a, &at_a) == 0;
     const bool b_is = stat(b, &at_b) == 0;
+    bool enough = true;
+    *same = a_is && b_is && same_inode(&at_a, &at_b);
     if (a_is || b_is)
-        return a_is && b_is && same_inode(&at_a, &at_b);
+        return true;
     char *behind_a = place_of(a);
+    enough = behind_a || errno != ENOMEM;
     char *behind_b = place_of(b);
-    const bool same = behind_a && behind_b && same_name(behind_a, behind_b);
+    enough = enough && (behind_b || errno != ENOMEM);
+    *same = behind_a && behind_b && same_name(behind_a, behind_b, &enough);
     free(behind_a);
     free(behind_b);
-    return same;
+    return enough;
 }
 
 bool place_is_file(const char *path)

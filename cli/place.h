@@ -16,9 +16,9 @@ char *place_beside(const char *path, const char *name);
 char *place_of(const char *path);
 
 /* Whether two paths lead to one file, by whatever spelling, link or hard link;
-   of files that do not exist, to one name in one folder.  False too where a
-   folder cannot be looked at: opening will tell. */
-bool place_same(const char *a, const char *b);
+   of files that do not exist, to one name in one folder.  *same is false too
+   where a folder cannot be looked at: opening will tell.  False: no memory. */
+bool place_same(bool *same, const char *a, const char *b);
 
 /* Whether `path` is a file on a disk: reading one that is being replaced is a
    mistake, whereas a terminal or a socket is often both. */

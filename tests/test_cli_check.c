@@ -43,7 +43,7 @@ static const struct message_case {
     {"a draw and a report", {"--draw", "seed=1", "--json"}, EXIT_WRONG_USE,
         "--draw seed=1 and --json have no place together"},
     {"a draw that is none", {"--draw", "hello"}, EXIT_WRONG_USE, "--draw: "},
-    {"a draw of nothing", {"--draw", ""}, EXIT_WRONG_USE, "--draw: B= is"},
+    {"a draw of nothing", {"--draw", ""}, EXIT_WRONG_USE, "--draw is empty"},
     {"a draw without all sizes", {"--draw", "B=1 Hq=1"}, EXIT_WRONG_USE,
         "--draw: Hkv= is missing"},
     {"a draw on a row that is none",
