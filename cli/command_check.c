@@ -59,7 +59,7 @@ static const check_extent USUAL = {
     .races = SIZE_MAX,
     .repeats = 10,
     .tries = 100,
-    .seconds = 20.0,
+    .seconds = 15.0,
     .effort = {.least_ms = 200.0, .most_ms = 1000.0},
 };
 
