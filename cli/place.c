@@ -100,15 +100,25 @@ static bool same_name(const char *a, const char *b, bool *enough)
            same_inode(&in_a, &in_b);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 bool place_same(bool *same, const char *a, const char *b)
 {
     struct stat at_a, at_b;
     const bool a_is = stat(a, &at_a) == 0;
     const bool b_is = stat(b, &at_b) == 0;
-    bool enough = true;
     *same = a_is && b_is && same_inode(&at_a, &at_b);
     if (a_is || b_is)
         return true;
+    bool enough = true;
+    if (!is_link(a) && !is_link(b)) {
+        *same = same_name(a, b, &enough);
+        return enough;
+    }
     char *behind_a = place_of(a);
     enough = behind_a || errno != ENOMEM;
     char *behind_b = place_of(b);

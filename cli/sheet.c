@@ -13,16 +13,23 @@
 
 /* ---- Sentences ---------------------------------------------------------- */
 
+#define BLANKS "\n\r\t"
+
 /* What drivers say may hold anything: one line, and no markup of tables. */
 static void put(const sheet *s, const char *text)
 {
-    const char *markup = s->markdown ? "|<*" : "";
+    const char *special = s->markdown ? BLANKS "|<*" : BLANKS;
     while (*text) {
-        const size_t plain = strcspn(text, markup);
+        const size_t plain = strcspn(text, special);
         text_put_part(s->to, text, plain);
         text += plain;
-        if (*text)
-            fprintf(s->to, "\\%c", *text++);
+        if (*text == '\0')
+            return;
+        if (strchr(BLANKS, *text))
+            fputc(' ', s->to);
+        else
+            fprintf(s->to, "\\%c", *text);
+        ++text;
     }
 }
 
@@ -91,6 +98,8 @@ void sheet_cell(sheet *s, size_t column, const char *format, ...)
     char *cell = s->cell[(s->rows - 1) * s->columns + column];
     vsnprintf(cell, SHEET_CELL, format, arguments);
     va_end(arguments);
+    for (char *at = cell; *(at += strcspn(at, BLANKS)) != '\0';)
+        *at = ' ';
     text_clean(cell); /* before its width is measured */
 }
 

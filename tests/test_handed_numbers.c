@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "builds.h"
+#include "context.h"
 #include "handed.h"
 #include "opencl.h"
 #include "rows.h"
@@ -161,8 +162,9 @@ static void check_options(cl_kernel kernel)
     const cl_int code = clGetProgramBuildInfo(program, opencl_get()->device,
         CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
     /* Intel's runtime loses a program that lives on in its kernels only.  The
-       options are the same on every device: another one will tell. */
-    if (code == CL_INVALID_PROGRAM) {
+       options are the same on every device: another one tells. */
+    if (code == CL_INVALID_PROGRAM &&
+        strcmp(opencl_get()->ctx->facts.platform, "Intel(R) OpenCL") == 0) {
         printf("this driver does not tell the options of a build\n");
         return;
     }
