@@ -4,6 +4,7 @@
  */
 #include "device_queues.h"
 
+#include "context.h"
 #include "error.h"
 
 static clattn_status open_queue(cl_command_queue *to, const device_queues *q,
@@ -23,7 +24,8 @@ clattn_status device_queues_open(
     clattn_status status = CLATTN_OK;
     *q = (device_queues){.ctx = ctx,
         .cl = clattn_context_cl(ctx),
-        .device = clattn_context_device(ctx)};
+        .device = clattn_context_device(ctx),
+        .user_events = ctx->limits.user_events};
     TRY(open_queue(&q->in_order, q, 0, error));
     TRY(open_queue(
         &q->out_of_order, q, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, error));

@@ -6,6 +6,8 @@
 #ifndef CLATTN_CASES_DEVICE_QUEUES_H
 #define CLATTN_CASES_DEVICE_QUEUES_H
 
+#include <stdbool.h>
+
 #include "clattn/clattn.h"
 
 typedef struct device_queues {
@@ -14,6 +16,7 @@ typedef struct device_queues {
     cl_device_id device;
     cl_command_queue in_order;
     cl_command_queue out_of_order; /* in order where the device has no other */
+    bool user_events;              /* commands may wait for one */
 } device_queues;
 
 /* To be closed also after a failure. */

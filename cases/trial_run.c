@@ -159,7 +159,7 @@ cleanup:
     return status;
 }
 
-/* The inputs, behind a gate; *ready when all have arrived. */
+/* The inputs, behind a gate if there is one; *ready when all have arrived. */
 static cl_int write_behind(const running *r, cl_event gate, cl_event *ready)
 {
     const cl_command_queue queue = r->at->out_of_order;
@@ -168,7 +168,8 @@ static cl_int write_behind(const running *r, cl_event gate, cl_event *ready)
     cl_int code = CL_SUCCESS;
     for (size_t m = 0; m < a->memories && code == CL_SUCCESS; ++m)
         code = clEnqueueWriteBuffer(queue, r->buffer[m], CL_FALSE, 0,
-            bytes_of(a, m), a->memory[m].before, 1, &gate, &written[m]);
+            bytes_of(a, m), a->memory[m].before, gate ? 1 : 0,
+            gate ? &gate : NULL, &written[m]);
     if (code == CL_SUCCESS)
         code = clEnqueueMarkerWithWaitList(
             queue, (cl_uint)a->memories, written, ready);
@@ -179,13 +180,15 @@ static cl_int write_behind(const running *r, cl_event gate, cl_event *ready)
 }
 
 /* Buffers hold the pattern until a gate opens, which is after the call: work
-   that does not wait reads NaN, work that blocks never returns. */
+   that does not wait reads NaN, work that blocks never returns.  Where nothing
+   can wait for a gate there is none, and the events alone are tried. */
 static clattn_status enqueue_out_of_order(running *r, clattn_error *error)
 {
     const cl_command_queue queue = r->at->out_of_order;
-    cl_event ready = NULL, event = NULL;
+    cl_event ready = NULL, event = NULL, gate = NULL;
     cl_int code = CL_SUCCESS;
-    cl_event gate = clCreateUserEvent(r->at->cl, &code);
+    if (r->at->user_events)
+        gate = clCreateUserEvent(r->at->cl, &code);
     clattn_status status = error_check_cl(error, code, "clCreateUserEvent");
     if (status != CLATTN_OK)
         return status;
@@ -194,7 +197,8 @@ static clattn_status enqueue_out_of_order(running *r, clattn_error *error)
     if (status == CLATTN_OK)
         status = r->said = r->op->enqueue(r->plan, queue, r->op->trial,
             r->buffer, (clattn_output){.mem = NULL}, &ready, &event, error);
-    code = clSetUserEventStatus(gate, CL_COMPLETE);
+    if (gate)
+        code = clSetUserEventStatus(gate, CL_COMPLETE);
     clFlush(queue);
     if (status == CLATTN_OK)
         status = device_queues_finish(event, error);
@@ -203,7 +207,8 @@ static clattn_status enqueue_out_of_order(running *r, clattn_error *error)
     clFinish(queue);
     if (ready)
         clReleaseEvent(ready);
-    clReleaseEvent(gate);
+    if (gate)
+        clReleaseEvent(gate);
     return status;
 }
 

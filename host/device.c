@@ -21,16 +21,24 @@
 static const size_t MAX_GROUPS[3] = {0x7fffffff, 0xffff, 0xffff};
 
 /* Known faults that no query tells; all parts of a row must match. */
-static const struct {
+typedef struct fault {
     const char *platform, *name;
     size_t max_iterations;
+    bool hangs_on_user_events;
     const char *note;
-} FAULTS[] = {
+} fault;
+
+static const fault FAULTS[] = {
     /* LP_MAX_TGSI_LOOP_ITERATIONS of Mesa; seen with 22.3.6 */
-    {"rusticl", "llvmpipe", 65535,
+    {"rusticl", "llvmpipe", 65535, false,
         "loops of a work-item end after 65,535 passes in all, silently; "
         "launches are split to stay below"},
+    /* The thread that sets the event locks it twice; seen with 3.1 */
+    {"Portable Computing Language", "basic-", 0, true,
+        "clSetUserEventStatus does not return if a command waits for the "
+        "event"},
 };
+static const fault NO_FAULT = {"", "", 0, false, ""};
 
 /* Platforms whose compilers take __builtin_prefetch.  No query tells: oclgrind
    refuses the kernel, and rusticl ends the process. */
@@ -53,17 +61,13 @@ static bool has_fused_adds(const device_limits *limits, cl_device_fp_config f32)
            (limits->is_cpu && limits->native_width >= 8);
 }
 
-static const char *fault_note(const device_facts *facts, size_t *iterations)
+static const fault *fault_of(const device_facts *facts)
 {
-    for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; ++i) {
+    for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; ++i)
         if (strstr(facts->platform, FAULTS[i].platform) &&
-            strstr(facts->name, FAULTS[i].name)) {
-            *iterations = FAULTS[i].max_iterations;
-            return FAULTS[i].note;
-        }
-    }
-    *iterations = 0;
-    return "";
+            strstr(facts->name, FAULTS[i].name))
+            return &FAULTS[i];
+    return &NO_FAULT;
 }
 
 enum {
@@ -124,7 +128,6 @@ static clattn_status query_facts(
     cl_uint units = 0, clock = 0;
     cl_ulong bytes = 0;
     cl_bool unified = CL_FALSE;
-    size_t iterations = 0;
 
     memset(facts, 0, sizeof *facts);
     TRY(QUERY(id, CL_DEVICE_TYPE, type));
@@ -145,7 +148,7 @@ static clattn_status query_facts(
     facts->global_bytes = bytes;
     facts->speed = (uint64_t)units * (clock > 0 ? clock : 1);
     facts->unified_memory = unified == CL_TRUE;
-    facts->faulty = fault_note(facts, &iterations)[0] != '\0';
+    facts->faulty = fault_of(facts) != &NO_FAULT;
 
 cleanup:
     return status;
@@ -184,7 +187,8 @@ static clattn_status query_limits(cl_device_id id, device_limits *limits,
     limits->is_cpu = strcmp(facts->kind, "cpu") == 0;
     limits->prefetches = can_prefetch(facts);
     limits->fused_adds = has_fused_adds(limits, f32);
-    fault_note(facts, &limits->max_iterations);
+    limits->max_iterations = fault_of(facts)->max_iterations;
+    limits->user_events = !fault_of(facts)->hangs_on_user_events;
 
 cleanup:
     return status;
@@ -357,7 +361,6 @@ static clattn_status describe(clattn_device *device, cl_device_id id,
 {
     clattn_status status = CLATTN_OK;
     device_limits limits;
-    size_t iterations = 0;
     cl_uint units = 0, clock = 0;
 
     TRY(query_limits(id, &limits, facts, error));
@@ -380,8 +383,7 @@ static clattn_status describe(clattn_device *device, cl_device_id id,
     query_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
     query_text(id, CL_DEVICE_OPENCL_C_VERSION, device->c_version,
         sizeof device->c_version);
-    snprintf(device->note, sizeof device->note, "%s",
-        fault_note(facts, &iterations));
+    snprintf(device->note, sizeof device->note, "%s", fault_of(facts)->note);
 
 cleanup:
     return status;

@@ -24,6 +24,7 @@ typedef struct device_limits {
     size_t max_iterations; /* loop passes of one work-item; 0: no limit */
     bool prefetches;       /* its compiler takes clang's builtin for it */
     bool fused_adds;       /* fma() is an instruction, no call */
+    bool user_events;      /* commands may wait for one */
     uint64_t launch_work;  /* multiply-adds of one launch; 0: no limit */
 } device_limits;
 
