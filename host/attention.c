@@ -33,7 +33,6 @@ clattn_status clattn_attention_plan(clattn_plan **out, clattn_context *ctx,
     error_none(error);
     if (!out)
         return error_set(error, CLATTN_INVALID, "plan is NULL");
-    *out = NULL;
     TRY(context_check(ctx, error));
     TRY(planned_create(&plan, ctx, OPERATION_ATTENTION, error));
     TRY(problem_attention(&plan->attention, attention, false, false, error));

@@ -223,6 +223,14 @@ clattn_status call_check(
 {
     clattn_status status = CLATTN_OK;
     want_workspace(c);
+    if (workspace->host)
+        return error_set(error, CLATTN_INVALID,
+            "workspace.host is set, but a workspace is device memory: "
+            "workspace.mem");
+    if (!workspace->mem && workspace->offset != 0)
+        return error_set(error, CLATTN_INVALID,
+            "workspace.offset is %zu, but must be 0 where workspace.mem is NULL",
+            workspace->offset);
     if (workspace->offset % WORKSPACE_ALIGNMENT != 0)
         return error_set(error, CLATTN_INVALID,
             "workspace.offset is %zu bytes, but must be a multiple of %d",

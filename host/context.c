@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "process.h"
 #include "program.h"
 #include "utf8.h"
 
@@ -73,7 +74,6 @@ clattn_status clattn_context_create(
     error_none(error);
     if (!out)
         return error_set(error, CLATTN_INVALID, "ctx is NULL");
-    *out = NULL;
     environment_read(&env);
     TRY(device_list(&ids, &facts, &count, &passed, error));
     status =
@@ -136,7 +136,6 @@ clattn_status clattn_context_create_from_cl(clattn_context **out, cl_context cl,
             !out  ? "ctx"
             : !cl ? "cl"
                   : "device");
-    *out = NULL;
     if (!process_may_use_opencl())
         return error_set(error, CLATTN_FORKED,
             "this process was forked from one that used OpenCL");

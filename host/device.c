@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "hint.h"
+#include "process.h"
 #include "struct_size.h"
 #include "system.h"
 #include "utf8.h"

@@ -154,7 +154,9 @@ static bool write_part(int fd, const folder_part *part)
     const unsigned char *data = part->data;
     for (size_t at = 0; at < part->bytes;) {
         const ssize_t step = write(fd, data + at, part->bytes - at);
-        if (step < 0 && errno != EINTR)
+        if (step == 0)
+            errno = EIO; /* some file systems say nothing at all */
+        if (step == 0 || (step < 0 && errno != EINTR))
             return false;
         at += step > 0 ? (size_t)step : 0;
     }

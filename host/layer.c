@@ -230,7 +230,6 @@ clattn_status clattn_layer_plan(clattn_plan **plan, clattn_context *ctx,
     error_none(error);
     if (!plan)
         return error_set(error, CLATTN_INVALID, "plan is NULL");
-    *plan = NULL;
     const clattn_status status = make_plan(plan, ctx, layer, true, error);
     if (status == CLATTN_OK)
         context_log(ctx, "%s", (*plan)->text);

@@ -35,7 +35,6 @@ clattn_status clattn_linear_plan(clattn_plan **out, clattn_context *ctx,
     error_none(error);
     if (!out)
         return error_set(error, CLATTN_INVALID, "plan is NULL");
-    *out = NULL;
     TRY(context_check(ctx, error));
     TRY(planned_create(&plan, ctx, OPERATION_LINEAR, error));
     TRY(problem_linear(&plan->linear, linear, false, error));

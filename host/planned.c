@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "process.h"
 
 clattn_status planned_create(clattn_plan **out, clattn_context *ctx,
     enum operation operation, clattn_error *error)

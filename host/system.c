@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * system.c - what the library asks of the operating system: environment,
- * process, locks, files, standard error.  The rest is in folder.c and
- * held_signal.c.
+ * system.c - what the library asks of the operating system: environment, locks,
+ * files, standard error.  The rest is in process.c, folder.c and held_signal.c.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include "system.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,14 +141,6 @@ void environment_read(environment *env)
     if (cache_is_off(env) || env->cache_limit == 0)
         env->cache_dir[0] = '\0';
     read_tuning(env);
-}
-
-bool process_may_use_opencl(void)
-{
-    static atomic_long first = 0;
-    long none = 0;
-    const long self = (long)getpid();
-    return atomic_compare_exchange_strong(&first, &none, self) || none == self;
 }
 
 struct system_lock {

@@ -40,13 +40,6 @@ typedef struct environment {
  */
 void environment_read(environment *env);
 
-/*
- * A driver's threads and locks do not survive fork().  The first call marks
- * this process as the one that uses OpenCL; in a child of a marked process the
- * answer is false from then on.
- */
-bool process_may_use_opencl(void);
-
 typedef struct system_lock system_lock;
 system_lock *system_lock_create(void); /* NULL: no memory */
 void system_lock_destroy(system_lock *lock);

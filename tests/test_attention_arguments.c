@@ -95,6 +95,17 @@ static void odd_workspace(clattn_attention_args *args)
     args->workspace.offset = 4;
 }
 
+static void offset_of_no_workspace(clattn_attention_args *args)
+{
+    args->workspace.offset = 64;
+}
+
+static void workspace_of_the_host(clattn_attention_args *args)
+{
+    static float host[1];
+    args->workspace.host = host;
+}
+
 static void no_struct_size(clattn_attention_args *args)
 {
     args->struct_size = 0;
@@ -117,6 +128,11 @@ static const struct {
     {"lse is out", "lse", lse_over_out},
     {"a workspace too small", "workspace", small_workspace},
     {"a workspace at an odd offset", "workspace.offset", odd_workspace},
+    {"an offset of no workspace",
+        "workspace.offset is 64, but must be 0 where workspace.mem is NULL",
+        offset_of_no_workspace},
+    {"a workspace of the host's", "workspace.host is set",
+        workspace_of_the_host},
     {"struct_size forgotten", "struct_size", no_struct_size},
 };
 

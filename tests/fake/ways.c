@@ -56,21 +56,25 @@ const char *ways_differ(char *why, const ways *w, clattn_context *ctx,
     const void *problem, clattn_error *asked, clattn_plan **plan)
 {
     clattn_error planned, referred;
-    *plan = NULL;
+    clattn_plan *const before = (clattn_plan *)why; /* any that is not ours */
+    *plan = before;
     const clattn_status got = w->ask(ctx, problem, asked);
     const clattn_status made = w->plan(plan, ctx, problem, &planned);
     const clattn_status reference = w->refer(problem, &referred);
+    const bool is_set = *plan != before; /* by a success alone */
+    if (!is_set)
+        *plan = NULL;
     if (check(why, "supported", got, asked) ||
         check(why, "plan", made, &planned) ||
         check(why, "reference", reference, &referred))
         return why;
     if (got == made && strcmp(asked->message, planned.message) == 0 &&
-        (*plan != NULL) == (made == CLATTN_OK) &&
+        is_set == (made == CLATTN_OK) && (*plan != NULL) == is_set &&
         reference != CLATTN_UNSUPPORTED)
         return NULL;
     snprintf(why, WAYS_TEXT,
         "supported: %d \"%.400s\", plan%s: %d \"%.400s\", reference: %d",
-        (int)got, asked->message, *plan ? " made" : "", (int)made,
+        (int)got, asked->message, is_set ? " set" : "", (int)made,
         planned.message, (int)reference);
     return why;
 }
