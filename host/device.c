@@ -54,12 +54,12 @@ static bool can_prefetch(const device_facts *facts)
     return false;
 }
 
-/* CPUs have it with vectors of 8, but for a few of 2011 and 2012; Intel's runtime
-   does not tell. */
+/* Intel's runtime for CPUs does not tell: then the CPU is this one. */
 static bool has_fused_adds(const device_limits *limits, cl_device_fp_config f32)
 {
     return (f32 & CL_FP_FMA) != 0 ||
-           (limits->is_cpu && limits->native_width >= 8);
+           (limits->is_cpu && limits->native_width > 1 &&
+               system_has_fused_adds());
 }
 
 static const fault *fault_of(const device_facts *facts)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * system.c - what the library asks of the operating system: environment, locks,
- * files, standard error.  The rest is in process.c, folder.c and held_signal.c.
+ * system.c - what the library asks of the operating system and the processor:
+ * environment, locks, files, standard error.  The rest is in process.c, folder.c
+ * and held_signal.c.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include "system.h"
@@ -141,6 +142,17 @@ void environment_read(environment *env)
     if (cache_is_off(env) || env->cache_limit == 0)
         env->cache_dir[0] = '\0';
     read_tuning(env);
+}
+
+bool system_has_fused_adds(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    /* corei7 and corei7-avx: the only ones that it knows without */
+    const char *target = value_of("CL_CONFIG_CPU_TARGET_ARCH");
+    return __builtin_cpu_supports("fma") && strncmp(target, "corei7", 6) != 0;
+#else
+    return true;
+#endif
 }
 
 struct system_lock {

@@ -40,6 +40,10 @@ typedef struct environment {
  */
 void environment_read(environment *env);
 
+/* Whether this processor has an instruction for a b + c, and Intel's runtime is
+   not told to compile for one that has none. */
+bool system_has_fused_adds(void);
+
 typedef struct system_lock system_lock;
 system_lock *system_lock_create(void); /* NULL: no memory */
 void system_lock_destroy(system_lock *lock);
