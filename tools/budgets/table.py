@@ -134,7 +134,7 @@ def as_document(entries):
     for compiler in dict.fromkeys(e.compiler for e in entries):
         lines += ["", "**%s**" % compiler, ""]
         lines += _as_markdown([e for e in entries if e.compiler == compiler])
-    return "\n".join(lines[1:]) + "\n"
+    return "".join(line + "\n" for line in lines[1:])
 
 
 BEGIN = "<!-- made by tools/budget --document: begin -->\n"
