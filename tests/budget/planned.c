@@ -78,7 +78,8 @@ static bool read_request(request *r, int argc, char **argv)
             .max_items = SIZE_MAX,
             .local_bytes = (size_t)48 << 10,
             .max_buffer_bytes = (size_t)2 << 30,
-            .native_width = 1}};
+            .native_width = 1,
+            .fused_adds = true}};
     use_group(&r->limits, 1024);
     for (int i = 3; i < argc; ++i)
         if (!read_word(r, argv[i]))

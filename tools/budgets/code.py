@@ -184,10 +184,27 @@ def read_amd(text, wave):
 _INTEL_LINE = re.compile(r"(\([^)]*\))?\s+([a-z][a-z0-9_.]*)\s+"
                          r"(?:\((\d+)\|M\d+\)\s+)?(.*)$")
 _INTEL_PREDICATE = re.compile(r"\((W&)?~?f\d")
-_INTEL_SENDS = (("scratch", "spill"), ("slm", "local_load_4"),
-                ("write", "global_store"), ("store", "global_store"),
-                ("read", "global_load"), ("load", "global_load"))
-_INTEL_LOADS = (("xyzw", 16), ("xyz", 12), ("xy", 8))
+_INTEL_SPILL = re.compile(r"scratch|\bss\[")
+# Surface 254 is local memory; newer ones say so by name.
+_INTEL_LOCAL = re.compile(r"\.slm\b|\.dc[01] .*0x[0-9A-F]+FE\s")
+_INTEL_STORES = re.compile(r"store|write")
+_INTEL_LOADS = re.compile(r"load|read")
+_INTEL_BYTES = (("xyzw", 16), ("d32x4", 16), ("xyz", 12), ("d32x3", 12),
+                ("xy", 8), ("d32x2", 8), ("d16", 2), ("d8", 1))
+
+
+def _intel_access(name, text):
+    if name.endswith(".gtwy"):
+        return "barrier"
+    local = _INTEL_LOCAL.search(text)
+    width = _width(text, _INTEL_BYTES)
+    if _INTEL_SPILL.search(text):
+        return "spill"
+    if _INTEL_STORES.search(text):
+        return "local_store_%d" % max(width, 4) if local else "global_store"
+    if _INTEL_LOADS.search(text):
+        return "local_load_%d" % max(width, 4) if local else "global_load"
+    return "other"
 
 
 def _intel_kind(name, rest):
@@ -197,12 +214,8 @@ def _intel_kind(name, rest):
         return "fma"
     if name.startswith("math"):
         return "special"
-    if name.startswith("send"):
-        if name.endswith(".gtwy"):
-            return "barrier"
-        for word, kind in _INTEL_SENDS:
-            if word in name + rest:
-                return kind
+    if name.startswith(("send", "load", "store")):
+        return _intel_access(name, name + " " + rest)
     if name in ("add", "mul") and re.match(r"\S+:f\s", rest):
         return "float"
     return "other"
@@ -234,5 +247,5 @@ def read_intel(text, lanes):
         always = not (predicate and _INTEL_PREDICATE.match(predicate))
         code.add(kind, _intel_work(kind, name, int(size or 1), lanes),
                  operands.split()[-1] if jumps else None,
-                 not (jumps and always), _loaded(kind, line, _INTEL_LOADS))
+                 not (jumps and always), _loaded(kind, line, _INTEL_BYTES))
     return code

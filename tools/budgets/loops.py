@@ -157,15 +157,15 @@ class Pass:
 # each; useful: not the price of an exponential.
 Phase = collections.namedtuple("Phase", "passes work useful")
 
-SLACK = 0.02
-MORE = 1.3   # arithmetic beyond the phases: an address, a rescaling
-UNROLLED = (1, 2, 4)
+# Arithmetic beyond the phases, as a share of all: an address, a rescaling.
+MORE = 0.03
+UNROLLED = (1, 2, 4, 8)
 
 
-def _whole(ratio):
-    """The whole number that it nearly is, or 0."""
-    near = round(ratio)
-    return near if near >= 1 and abs(ratio - near) <= SLACK * near else 0
+def _whole(work, part):
+    """How often a part makes the work, or 0: of leaves nothing is guessed."""
+    times, rest = divmod(work, part) if part else (0, 1)
+    return 0 if rest else int(times)
 
 
 class Kernel:
@@ -226,16 +226,25 @@ class Kernel:
         """All passes of that loop if it does the phase, or None."""
         if not inner.inner:
             once = self.cheapest(inner, ())
-            times = _whole(phase.passes * phase.work / once.straight) \
-                if once and once.straight else 0
-            return once.times(times) if times else None
+            return once and self._as_leaf(once, phase)
         for unrolled in UNROLLED:
             if phase.passes % unrolled == 0:
-                part = Phase(1, phase.work * unrolled, phase.useful)
+                part = phase._replace(passes=unrolled)
                 found = self.cheapest(inner, (part,))
                 if found:
                     return found.times(phase.passes // unrolled)
         return None
+
+    @staticmethod
+    def _as_leaf(once, phase):
+        """All passes of a loop without inner ones: as many as make one of the
+        phase's, or each has some whole ones inside, unrolled.  Never both: keys
+        one by one are another loop, for the last few."""
+        if phase.passes == 1:
+            times = _whole(phase.work, once.straight)
+        else:
+            times = _whole(phase.passes, _whole(once.straight, phase.work))
+        return once.times(times) if times else None
 
     def cheapest(self, loop, phases):
         """The cheapest usual pass through a loop that does all phases; None:
@@ -286,9 +295,8 @@ def _does(path, phases):
     if not phases:
         return True
     left = sum(p.passes * p.work for p in path.left)
-    if not left:
-        return True
-    return (1 - SLACK) * left <= path.straight <= MORE * left
+    most = left + MORE * sum(p.passes * p.work for p in phases)
+    return left <= path.straight <= most
 
 
 def _best(paths, most=8):
