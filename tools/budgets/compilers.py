@@ -140,11 +140,21 @@ class Compilers:
         with open(os.path.join(parts, ".ze_info")) as file:
             about = file.read().split("kernels_misc_info")[0]
         lanes = _number(r"simd_size: +(\d+)", about)
-        spill = sum(map(int, re.findall(
-            r"type: +scratch\n(?: +[a-z_]+:.*\n)*? +size: +(\d+)", about)))
-        return Built(_number(r"grf_count: +(\d+)", about), spill,
+        return Built(_number(r"grf_count: +(\d+)", about),
+                     _intel_spill(about, lanes),
                      _number(r"slm_size: +(\d+)", about), lanes,
                      _intel_code(dump, lanes))
+
+
+def _intel_spill(about, lanes):
+    """Bytes of a work-item in memory: what a hardware thread has is for all of
+    its work-items; what a "simt thread" has is one's own."""
+    spill = 0
+    for buffer in re.findall(r"- type: +(?:scratch|global)\n(?: {8}.*\n)*",
+                             about):
+        size = _number(r" size: +(\d+)", buffer)
+        spill += size if "is_simt_thread:  true" in buffer else -(-size // lanes)
+    return spill
 
 
 def _intel_code(dump, lanes):

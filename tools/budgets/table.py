@@ -40,6 +40,7 @@ def read(path):
     for fields in csv.reader(lines[1:], delimiter="\t"):
         named = dict(zip(FIELDS, fields))
         named.update((n, _number(named[n])) for n in NUMBERS)
+        named["limit"] = None if named["limit"] == "-" else named["limit"]
         entry = Entry(**named)
         entries[key(entry)] = entry
     return entries
