@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/clattn)
 
-install(TARGETS clattn_shared clattn_static EXPORT clattn)
+install(TARGETS clattn_shared clattn_localized EXPORT clattn)
 install(FILES include/clattn/clattn.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/clattn)
 if(CLATTN_BUILD_CLI)
