@@ -6,9 +6,12 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "extent.h"
 
 /* A quiet NaN whose low bits no computation makes, twice as f16 or bf16. */
 static const uint32_t POISON = 0x7fc57fc5;
@@ -23,6 +26,25 @@ float arena_poison(void)
 size_t arena_elements(const arena_tensor *t)
 {
     return t->size[0] * t->size[1] * t->size[2] * t->size[3];
+}
+
+size_t arena_sum(size_t a, size_t b)
+{
+    size_t sum;
+    return size_add(a, b, &sum) ? sum : SIZE_MAX;
+}
+
+bool arena_sizes_fit(size_t B, size_t H, size_t L, size_t C)
+{
+    /* The largest gaps are 7 elements on an axis.  The rest is for what is made
+       of one product: bytes of double, and the sum over some memories. */
+    const size_t GAP = 16, REST = 64;
+    const size_t size[] = {B, H, L, C};
+    size_t all = REST;
+    for (size_t axis = 0; axis < 4; ++axis)
+        if (size[axis] > INT32_MAX || !size_mul(all, size[axis] + GAP, &all))
+            return false;
+    return true;
 }
 
 /* ---- Where elements lie --------------------------------------------------- */
@@ -56,28 +78,40 @@ static void resolve(const arena_tensor *t, size_t stride[3])
     }
 }
 
-/* From the first element to the last, both included. */
-static size_t span(const arena *a, const arena_tensor *t)
+/* From the first element to the last, both included; false if that, or a dense
+   stride, is more than a size_t holds. */
+static bool find_span(const arena *a, const arena_tensor *t, size_t *span)
 {
-    size_t stride[3];
+    size_t all = 1;
+    size_t stride[4] = {0, 0, 0, 1};
     size_t size[4];
     memcpy(size, t->size, sizeof size);
+    for (size_t axis = 0; axis < 4; ++axis)
+        if (!size_mul(all, size[axis], &all))
+            return false;
     if (t->packing != 0)
         size[2] = a->packing[t->packing - 1].rows;
     resolve(t, stride);
-    size_t last = size[3] - 1;
-    for (size_t axis = 0; axis < 3; ++axis) {
-        if (size[axis] == 0)
-            return 0;
-        last += (size[axis] - 1) * stride[axis];
-    }
-    return size[3] == 0 ? 0 : last + 1;
+    return extent_span(size, stride, span);
 }
 
 /* Elements of the guard zone before the first. */
 static size_t guard(const arena_tensor *t)
 {
     return ARENA_GUARD * sizeof(float) / element_bytes(t);
+}
+
+/* Words of 32 bits, guard zones included. */
+static bool find_words(const arena *a, const arena_tensor *t, size_t *words)
+{
+    size_t span = 0, bytes = 0;
+    if (!find_span(a, t, &span) || !size_add(span, guard(t), &span) ||
+        !size_add(span, t->offset, &span) ||
+        !size_mul(span, element_bytes(t), &bytes) ||
+        !size_add(bytes, 3, &bytes))
+        return false;
+    *words = ARENA_GUARD + bytes / sizeof(float);
+    return true;
 }
 
 void arena_place(arena *a, size_t slot, arena_tensor tensor)
@@ -88,9 +122,9 @@ void arena_place(arena *a, size_t slot, arena_tensor tensor)
     a->tensor[slot] = tensor;
 
     arena_memory *memory = &a->memory[tensor.memory];
-    const size_t elements = guard(&tensor) + tensor.offset + span(a, &tensor);
-    const size_t need =
-        ARENA_GUARD + (elements * element_bytes(&tensor) + 3) / sizeof(float);
+    size_t need = 0;
+    if (!find_words(a, &tensor, &need))
+        a->too_large = true;
     if (memory->count < need)
         memory->count = need;
 }
@@ -169,35 +203,46 @@ bool arena_is_poison(
 
 double *arena_dense(const arena *a, size_t slot)
 {
+    double *dense =
+        malloc((arena_elements(&a->tensor[slot]) + 1) * sizeof *dense);
+    if (dense != NULL)
+        arena_copy_dense(a, slot, dense);
+    return dense;
+}
+
+void arena_copy_dense(const arena *a, size_t slot, double *dense)
+{
     const arena_tensor *t = &a->tensor[slot];
     const size_t count = arena_elements(t), columns = t->size[3];
-    double *dense = calloc(count + 1, sizeof *dense);
-    if (dense == NULL || count == 0)
-        return dense;
-    for (size_t i = 0; i < count / columns; ++i) {
+    for (size_t i = 0; i < count; ++i)
+        dense[i] = 0;
+    for (size_t i = 0; count > 0 && i < count / columns; ++i) {
         const size_t row = i % t->size[2], bh = i / t->size[2];
         const size_t b = bh / t->size[1];
         if (arena_has_row(a, slot, b, row))
             load(dense + i * columns, t,
                 bytes_at(a, slot, b, bh % t->size[1], row, 0), columns);
     }
-    return dense;
 }
 
 /* ---- Memories ------------------------------------------------------------- */
 
 bool arena_allocate(arena *a)
 {
-    for (size_t m = 0; m < a->memories; ++m) {
+    for (size_t m = 0; m < a->memories && !a->too_large; ++m) {
         arena_memory *memory = &a->memory[m];
-        memory->data = malloc(memory->count * sizeof(float));
-        memory->before = malloc(memory->count * sizeof(float));
-        if (memory->data == NULL || memory->before == NULL)
+        size_t bytes = 0;
+        if (!size_mul(memory->count, sizeof(float), &bytes))
+            return false;
+        memory->data = malloc(bytes);
+        memory->before = malloc(bytes);
+        memory->owned = malloc(bytes);
+        if (!memory->data || !memory->before || !memory->owned)
             return false;
         for (size_t i = 0; i < memory->count; ++i)
             memcpy(memory->data + i, &POISON, sizeof POISON);
     }
-    return true;
+    return !a->too_large;
 }
 
 void arena_free(arena *a)
@@ -205,6 +250,7 @@ void arena_free(arena *a)
     for (size_t m = 0; m < a->memories; ++m) {
         free(a->memory[m].data);
         free(a->memory[m].before);
+        free(a->memory[m].owned);
     }
     *a = (arena){.memories = 0};
 }
@@ -270,18 +316,14 @@ bool arena_unharmed(const arena *a, char text[ARENA_TEXT])
 {
     bool unharmed = true;
     for (size_t m = 0; m < a->memories && unharmed; ++m) {
-        unsigned char *owned = calloc(a->memory[m].count, sizeof(float));
-        if (owned == NULL) {
-            snprintf(text, ARENA_TEXT, "no memory to check guard zones");
-            return false;
-        }
+        unsigned char *owned = a->memory[m].owned;
+        memset(owned, 0, a->memory[m].count * sizeof(float));
         for (size_t slot = 0; slot < ARENA_TENSORS; ++slot) {
             const arena_tensor *t = &a->tensor[slot];
             if (t->name != NULL && t->output && t->memory == m)
                 mark(a, slot, owned);
         }
         unharmed = memory_unharmed(a, m, owned, text);
-        free(owned);
     }
     return unharmed;
 }

@@ -51,7 +51,9 @@ typedef struct arena_packing {
 typedef struct arena_memory {
     float *data;   /* what the call sees */
     float *before; /* what it held before the call */
-    size_t count;  /* words of 32 bits */
+    unsigned char
+        *owned;   /* room for a byte for each byte, which judging needs */
+    size_t count; /* words of 32 bits */
 } arena_memory;
 
 typedef struct arena {
@@ -59,13 +61,24 @@ typedef struct arena {
     arena_packing packing[ARENA_PACKINGS];
     arena_memory memory[ARENA_TENSORS];
     size_t memories;
+    bool too_large; /* a tensor needs more than a size_t tells */
 } arena;
+
+/* Whether no size, stride or count that cases/ forms of tensors (B, H, L, C),
+   gaps and guard zones included, passes what a size_t holds as bytes of double:
+   to be asked before the first product is formed.  H, L and C may be sums of
+   what several tensors have there.  Each alone must fit an int, too, as in the
+   library; so loops over items that hold nothing end, too. */
+bool arena_sizes_fit(size_t B, size_t H, size_t L, size_t C);
+/* The sum, or SIZE_MAX where that is more. */
+size_t arena_sum(size_t a, size_t b);
 
 /* Enter a tensor at a slot of the caller's numbering.  `memory` is ARENA_NEW
    or the slot of an earlier tensor whose memory it shares. */
 void arena_place(arena *a, size_t slot, arena_tensor tensor);
 
-/* Allocate and fill with the pattern; false where memory is short. */
+/* Allocate and fill with the pattern; false where memory is short, and where a
+   tensor was placed that no memory can hold. */
 bool arena_allocate(arena *a);
 void arena_free(arena *a);
 
@@ -103,6 +116,8 @@ bool arena_unharmed(const arena *a, char text[ARENA_TEXT]);
 /* The tensor as dense double values (b, h, row, column), 0 where there is no
    such row; NULL where memory is short.  The caller frees it. */
 double *arena_dense(const arena *a, size_t slot);
+/* The same into arena_elements values, which takes no memory. */
+void arena_copy_dense(const arena *a, size_t slot, double *dense);
 
 /* Where a call finds the tensor: in host memory, or, if buffers is not NULL, in
    the buffer of its memory.  A tensor without a name gives all 0. */

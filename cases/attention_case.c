@@ -212,7 +212,7 @@ static const attention_case TABLE[] = {
         .returns = LSE},
     {"f16, subnormal", {2, 4, 2, 40, 70, 9, 9}, STORED(F16, F16, F16, F16),
         .fill = FILL_TINY, .returns = LSE},
-    {"bf16", {2, 4, 2, 40, 70, 9, 9}, STORED(BF16, BF16, BF16, BF16),
+    {"bf16", {2, 4, 2, 70, 70, 9, 9}, STORED(BF16, BF16, BF16, BF16),
         .layout = LAYOUT_PACKED, .returns = LSE},
     {"f16 keys, bf16 values, an f16 mask", {2, 4, 2, 40, 70, 9, 9},
         STORED(F32, F16, BF16, F32), MASK(F16, AXES_ALL), .returns = LSE},

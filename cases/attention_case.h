@@ -110,7 +110,10 @@ void attention_case_mend(attention_case *c);
 const char *attention_case_line(const attention_case *c, char text[ARENA_TEXT]);
 /* The same behind the sentence. */
 const char *attention_case_text(const attention_case *c, char text[ARENA_TEXT]);
-/* The case of such a line, mended; false, with a sentence, if it is none. */
+/* The case of such a line; false, with a sentence, if it is none: where a value
+   is not allowed, is told twice, or contradicts others, so that the case would
+   have to be another than the line says.  A diagonal that causal and its like
+   need is filled in where the line tells none. */
 bool attention_case_parse(
     attention_case *c, const char *line, char text[ARENA_TEXT]);
 /* The name of a size that the line leaves out, which is then 1; NULL if it tells

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "tolerance.h"
 
 static const uint32_t STAGES = CLATTN_RETURN_WEIGHTS | CLATTN_RETURN_SCORES |
@@ -59,6 +60,7 @@ static bool take_mask(dense *in, const attention_trial *trial)
         return true;
     const size_t count = arena_elements(t);
     double *values = arena_dense(a, SLOT_MASK);
+    const bool taken = values != NULL;
     in->mask = calloc(count + 1, sizeof(float));
     for (size_t n = 0; values != NULL && in->mask != NULL && n < count; ++n)
         if (t->dtype == CLATTN_BOOL)
@@ -66,7 +68,7 @@ static bool take_mask(dense *in, const attention_trial *trial)
         else
             ((float *)in->mask)[n] = (float)values[n];
     free(values);
-    return in->mask != NULL;
+    return taken && in->mask != NULL;
 }
 
 static bool take_bias(dense *in, const attention_trial *trial)
@@ -97,7 +99,7 @@ static bool take_inputs(dense *in, const attention_trial *trial)
     if (c->dropout_p > 0)
         in->dropped = calloc(matrix + 1, sizeof *in->dropped);
     return in->q != NULL && in->k != NULL && in->v != NULL && in->p != NULL &&
-           (c->dropout_p <= 0 || in->dropped != NULL) &&
+           !(c->dropout_p > 0 && in->dropped == NULL) &&
            take_lengths(in, trial) && take_mask(in, trial) &&
            take_bias(in, trial);
 }
@@ -176,7 +178,7 @@ static double weight_unit(const attention_case *c)
     return c->dtype.v == CLATTN_BF16 ? 0x1p-8 : 0x1p-11;
 }
 
-static void allow(
+static bool allow(
     attention_expected *e, const attention_trial *trial, const dense *in)
 {
     const attention_case *c = &trial->of;
@@ -203,7 +205,7 @@ static void allow(
         .keep = p < 1 ? 1 / (1 - p) : 0,
         .weight_unit = weight_unit(c),
         .stage = stage == CLATTN_RETURN_WEIGHTS ? 0 : stage};
-    tolerance_of_attention(
+    return tolerance_of_attention(
         &values, e->out.slack, e->lse.slack, e->weights.slack);
 }
 
@@ -246,16 +248,19 @@ clattn_status attention_expect(
     const size_t rows =
         trial->of.size.B * trial->of.size.Hq * trial->of.size.Lq;
     dense in = {.q = NULL};
-    clattn_status status = CLATTN_NO_MEMORY;
+    clattn_status status = CLATTN_OK;
 
     *e = (attention_expected){.out = {.count = 0}};
-    if (expected_create(&e->out, rows * trial->of.size.Dv) &&
-        expected_create(&e->lse, rows) &&
-        expected_create(&e->weights, rows * trial->of.size.Lk) &&
-        take_inputs(&in, trial))
+    const bool ready = expected_create(&e->out, rows * trial->of.size.Dv) &&
+                       expected_create(&e->lse, rows) &&
+                       expected_create(&e->weights, rows * trial->of.size.Lk) &&
+                       take_inputs(&in, trial);
+    if (ready)
         status = refer(e, trial, &in, error);
+    if (!ready || (status == CLATTN_OK && !allow(e, trial, &in)))
+        status = error_set(
+            error, CLATTN_NO_MEMORY, "no memory for what attention must give");
     if (status == CLATTN_OK) {
-        allow(e, trial, &in);
         store(&e->out, a, SLOT_OUT);
         store(&e->lse, a, SLOT_LSE);
         store(&e->weights, a, SLOT_WEIGHTS);

@@ -252,10 +252,31 @@ static void describe(clattn_attention *p, const attention_trial *trial)
 
 /* ---- The trial -------------------------------------------------------------- */
 
+/* Of so many items, with what attention_trial_pack puts between them: arrays
+   tell rows as int32. */
+static bool packing_fits(size_t B, size_t L)
+{
+    return B > 0 && B <= ARENA_ITEMS && L < INT32_MAX / B - 8;
+}
+
+/* Both kinds of heads, rows and columns together: every tensor, and the row that
+   q, k and v share, is within that. */
+static bool sizes_fit(const attention_case *c)
+{
+    const size_t H = arena_sum(c->size.Hq, c->size.Hkv);
+    const size_t L = arena_sum(c->size.Lq, c->size.Lk);
+    const size_t C = arena_sum(arena_sum(c->size.D, c->size.Dv), c->size.Lk);
+    return arena_sizes_fit(c->size.B, H, L, C) &&
+           (!c->query_starts || packing_fits(c->size.B, c->size.Lq)) &&
+           (!c->key_starts || packing_fits(c->size.B, c->size.Lk));
+}
+
 bool attention_trial_create(attention_trial *trial, const attention_case *c)
 {
     *trial = (attention_trial){.of = *c};
     arena *a = &trial->memory;
+    if (!sizes_fit(c))
+        return false;
     attention_trial_pack(trial);
     place_inputs(a, c);
     place_outputs(a, c);

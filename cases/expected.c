@@ -13,13 +13,15 @@ bool expected_create(expected *e, size_t count)
     e->count = count;
     e->value = calloc(count + 1, sizeof *e->value);
     e->slack = calloc(count + 1, sizeof *e->slack);
-    return e->value != NULL && e->slack != NULL;
+    e->got = calloc(count + 1, sizeof *e->got);
+    return e->value != NULL && e->slack != NULL && e->got != NULL;
 }
 
 void expected_free(expected *e)
 {
     free(e->value);
     free(e->slack);
+    free(e->got);
     *e = (expected){.count = 0};
 }
 
@@ -35,13 +37,22 @@ static double share(double want, double slack, double got)
     return slack > 0 ? fabs(got - want) / slack : INFINITY;
 }
 
+/* Take what the tensor holds; false if that is not as much as is expected. */
+static bool take(const expected *e, const arena *a, size_t slot)
+{
+    if (e->got == NULL || arena_elements(&a->tensor[slot]) != e->count)
+        return false;
+    arena_copy_dense(a, slot, e->got);
+    return true;
+}
+
 /* The element that is worst off. */
-static size_t find_worst(const expected *e, const double *got, double *worst)
+static size_t find_worst(const expected *e, double *worst)
 {
     size_t at = 0;
     *worst = 0;
     for (size_t i = 0; i < e->count; ++i) {
-        const double off = share(e->value[i], e->slack[i], got[i]);
+        const double off = share(e->value[i], e->slack[i], e->got[i]);
         if (off > *worst) {
             *worst = off;
             at = i;
@@ -51,31 +62,28 @@ static size_t find_worst(const expected *e, const double *got, double *worst)
 }
 
 static void explain(
-    const expected *e, const arena_tensor *t, size_t at, double got, char *text)
+    const expected *e, const arena_tensor *t, size_t at, char *text)
 {
     const size_t column = at % t->size[3], row = at / t->size[3] % t->size[2];
     const size_t item = at / t->size[3] / t->size[2];
     snprintf(text, ARENA_TEXT,
         "%s[%zu][%zu][%zu][%zu] is %.9g, but must be %.9g within %.3g", t->name,
-        item / t->size[1], item % t->size[1], row, column, got, e->value[at],
-        e->slack[at]);
+        item / t->size[1], item % t->size[1], row, column, e->got[at],
+        e->value[at], e->slack[at]);
 }
 
 bool expected_meets(
     const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT])
 {
     const arena_tensor *t = &a->tensor[slot];
-    double *got = arena_dense(a, slot);
-    if (got == NULL || e->value == NULL || arena_elements(t) != e->count) {
+    if (!take(e, a, slot)) {
         snprintf(text, ARENA_TEXT, "%s cannot be compared", t->name);
-        free(got);
         return false;
     }
     double worst = 0;
-    const size_t at = find_worst(e, got, &worst);
+    const size_t at = find_worst(e, &worst);
     if (worst > 1)
-        explain(e, t, at, got[at], text);
-    free(got);
+        explain(e, t, at, text);
     return worst <= 1;
 }
 
@@ -100,24 +108,22 @@ bool expected_written(
 
 double expected_worst(const expected *e, const arena *a, size_t slot)
 {
-    double *got = arena_dense(a, slot);
     double worst = INFINITY;
-    if (got != NULL)
-        find_worst(e, got, &worst);
-    free(got);
+    if (take(e, a, slot))
+        find_worst(e, &worst);
     return worst;
 }
 
 double expected_error(const expected *e, const arena *a, size_t slot)
 {
-    double *got = arena_dense(a, slot);
-    double worst = got != NULL ? 0 : INFINITY;
-    for (size_t i = 0; got != NULL && i < e->count; ++i) {
-        const double off = fabs(got[i] - e->value[i]);
+    double worst = 0;
+    if (!take(e, a, slot))
+        return INFINITY;
+    for (size_t i = 0; i < e->count; ++i) {
+        const double off = fabs(e->got[i] - e->value[i]);
         const double error = isnan(off) ? (double)INFINITY : off;
         if (isfinite(e->slack[i]) && isfinite(e->value[i]) && error > worst)
             worst = error;
     }
-    free(got);
     return worst;
 }

@@ -11,13 +11,16 @@
    NaN, an infinity for itself; an infinite slack allows anything. */
 typedef struct expected {
     double *value, *slack;
+    double *got; /* room for what is compared, so that judging never fails for
+                    want of memory, which is no fault of what is judged */
     size_t count;
 } expected;
 
 bool expected_create(expected *e, size_t count); /* zeros */
 void expected_free(expected *e);
 
-/* False, with a sentence about the worst element, if the tensor is off. */
+/* False, with a sentence about the worst element, if the tensor is off, or has
+   not as many elements. */
 bool expected_meets(
     const expected *e, const arena *a, size_t slot, char text[ARENA_TEXT]);
 

@@ -309,10 +309,26 @@ size_t layer_trial_keys(const layer_trial *trial, size_t b)
     return (size_t)length;
 }
 
+/* Heads, rows and columns of all tensors together; E and its like are rows of
+   weights, and columns of x and y. */
+static bool sizes_fit(const layer_case *c)
+{
+    const size_t sizes[] = {
+        c->size.Lk, c->size.E, c->size.Ek, c->size.Ev, c->size.Ey};
+    size_t L = c->size.Lq, C = arena_sum(c->size.D, c->size.Dv);
+    for (size_t n = 0; n < COUNT(sizes); ++n) {
+        L = arena_sum(L, sizes[n]);
+        C = arena_sum(C, sizes[n]);
+    }
+    return arena_sizes_fit(c->size.B, arena_sum(c->size.Hq, c->size.Hkv), L, C);
+}
+
 bool layer_trial_create(layer_trial *trial, const layer_case *c)
 {
     *trial = (layer_trial){.of = *c};
     arena *a = &trial->memory;
+    if (!sizes_fit(c))
+        return false;
     place_inputs(a, c);
     place_biases(a, c);
     place_outputs(a, c);

@@ -12,6 +12,7 @@
 
 #include "layer_case.h"
 #include "linear_case.h"
+#include "error.h"
 #include "tolerance.h"
 
 /* Dense double copies of all inputs, and the order of what was computed. */
@@ -157,7 +158,7 @@ static double project(expected *e, const layer_trial *trial, const double *x,
 }
 
 /* Slack of q, k and v, and from it that of attention's outputs. */
-static void allow_attention(
+static bool allow_attention(
     layer_expected *e, const layer_trial *trial, const dense_layer *in)
 {
     const layer_case *c = &trial->of;
@@ -187,8 +188,10 @@ static void allow_attention(
             in->of[LAYER_B_K], k_size, Ek),
         .v_error = project(&e->of[LAYER_V], trial, x_v, in->of[LAYER_W_V],
             in->of[LAYER_B_V], v_size, Ev)};
-    tolerance_of_attention(&values, e->of[LAYER_OUT].slack,
-        e->of[LAYER_LSE].slack, e->of[LAYER_WEIGHTS].slack);
+    return !isnan(values.q_error) && !isnan(values.k_error) &&
+           !isnan(values.v_error) &&
+           tolerance_of_attention(&values, e->of[LAYER_OUT].slack,
+               e->of[LAYER_LSE].slack, e->of[LAYER_WEIGHTS].slack);
 }
 
 /* Slack of y, from that of out. */
@@ -234,15 +237,15 @@ clattn_status layer_expect(
     layer_expected *e, const layer_trial *trial, clattn_error *error)
 {
     dense_layer in;
-    clattn_status status = CLATTN_NO_MEMORY;
+    clattn_status status = CLATTN_OK;
     const bool taken = take_inputs(&in, &trial->memory);
-    if (create_outputs(e, &trial->of) && taken)
+    const bool ready = create_outputs(e, &trial->of) && taken;
+    if (ready)
         status = reference(e, trial, &in, error);
-    if (status == CLATTN_OK) {
-        allow_attention(e, trial, &in);
-        if (!allow_y(e, trial, &in))
-            status = CLATTN_NO_MEMORY;
-    }
+    if (!ready || (status == CLATTN_OK && !(allow_attention(e, trial, &in) &&
+                                              allow_y(e, trial, &in))))
+        status = error_set(
+            error, CLATTN_NO_MEMORY, "no memory for what a layer must give");
     free_inputs(&in);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "draw.h"
+#include "error.h"
 #include "tolerance.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -110,6 +111,9 @@ bool linear_trial_create(linear_trial *trial, const linear_case *c)
 {
     *trial = (linear_trial){.of = *c};
     arena *a = &trial->memory;
+    if (!arena_sizes_fit(
+            1, 1, arena_sum(c->rows, c->n_in), arena_sum(c->n_in, c->n_out)))
+        return false;
     place(a, c);
 
     clattn_linear *p = &trial->problem;
@@ -179,7 +183,8 @@ static clattn_status judge(expected *e, const linear_trial *trial,
     double *w_in_out = in_out ? transposed(w, 1, c->n_in * c->n_out)
                               : transposed(w, c->n_out, c->n_in);
     if (w_in_out == NULL)
-        return CLATTN_NO_MEMORY;
+        return error_set(
+            error, CLATTN_NO_MEMORY, "no memory for the weights, turned");
     const tolerance_linear values = {.rows = c->rows,
         .n_in = c->n_in,
         .n_out = c->n_out,
@@ -199,10 +204,13 @@ clattn_status linear_expect(
     double *x = arena_dense(a, LINEAR_X);
     double *w = arena_dense(a, LINEAR_W);
     double *b = bias ? arena_dense(a, LINEAR_B) : NULL;
-    clattn_status status = CLATTN_NO_MEMORY;
+    clattn_status status = CLATTN_OK;
     if (expected_create(e, trial->of.rows * trial->of.n_out) && x != NULL &&
         w != NULL && (b != NULL || !bias))
         status = judge(e, trial, x, w, b, error);
+    else
+        status = error_set(
+            error, CLATTN_NO_MEMORY, "no memory for what a product must give");
     free(x);
     free(w);
     free(b);

@@ -54,6 +54,11 @@ void subject_destroy(subject *s)
     s->kind = NULL;
 }
 
+bool subject_lacks_memory(clattn_status status, const clattn_error *error)
+{
+    return status == CLATTN_NO_MEMORY && error->cl_code != CL_OUT_OF_RESOURCES;
+}
+
 /* ---- Running ------------------------------------------------------------ */
 
 static double larger(double a, double b)
@@ -86,6 +91,8 @@ static enum subject_outcome run_once(
         return s->kind->meets(s, why) ? SUBJECT_RIGHT : SUBJECT_WRONG;
     snprintf(why, ARENA_TEXT, "%s: %.500s", clattn_status_text(status),
         error.message);
+    if (subject_lacks_memory(status, &error))
+        return SUBJECT_NO_MEMORY;
     return status == CLATTN_UNSUPPORTED ? SUBJECT_NOT_TAKEN : SUBJECT_WRONG;
 }
 

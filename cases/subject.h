@@ -13,7 +13,8 @@
 enum subject_outcome {
     SUBJECT_RIGHT,
     SUBJECT_WRONG,
-    SUBJECT_NOT_TAKEN /* the row does not compute such problems */
+    SUBJECT_NOT_TAKEN, /* the row does not compute such problems */
+    SUBJECT_NO_MEMORY  /* of the host or the device: nothing is known */
 };
 
 typedef struct subject_kind subject_kind; /* what the operations differ in */
@@ -40,6 +41,10 @@ typedef struct subject {
     double error; /* of out or y, absolute */
 } subject;
 
+/* Whether a call failed for want of memory.  CL_OUT_OF_RESOURCES does not count:
+   some drivers say so of a kernel that strayed. */
+bool subject_lacks_memory(clattn_status status, const clattn_error *error);
+
 /* To be destroyed also after a failure, which is memory or the reference's. */
 clattn_status subject_attention(subject *s, const device_queues *at,
     const attention_case *c, clattn_error *error);
@@ -50,8 +55,8 @@ clattn_status subject_layer(subject *s, const device_queues *at,
 void subject_destroy(subject *s);
 
 /* `row` by its name, NULL for the planner's choice; with host pointers and then
-   with buffers.  `why` is what is wrong, or why the row does not take the
-   case. */
+   with buffers.  `why` is what is wrong, why the row does not take the case, or
+   what there is no memory for. */
 enum subject_outcome subject_run(
     subject *s, const char *row, char why[ARENA_TEXT]);
 
@@ -66,11 +71,12 @@ enum {
     SUBJECT_LINE = ARENA_TEXT + 60 /* of a line */
 };
 
-/* "B=2 ... seed=7 kernel=lanes", enough to try it again. */
+/* "B=2 ... seed=7 kernel=lanes", enough to try it again: the case as mending
+   leaves it, which drops what has no effect. */
 const char *subject_line(
     const attention_case *c, const char *row, char line[SUBJECT_LINE]);
 /* The case of such a line, and its row, which may be missing: "".  False, with
-   a sentence, if it is none. */
+   a sentence, if it is none; see attention_case_parse. */
 bool subject_parse(attention_case *c, char row[SUBJECT_ROW], const char *line,
     char why[ARENA_TEXT]);
 

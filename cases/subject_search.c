@@ -9,25 +9,56 @@
 
 #include "subject.h"
 
-#define KERNEL " kernel="
+#define KERNEL "kernel="
 
 const char *subject_line(
     const attention_case *c, const char *row, char line[SUBJECT_LINE])
 {
     char text[ARENA_TEXT];
-    snprintf(line, SUBJECT_LINE, "%s%s%.*s", attention_case_line(c, text),
-        row ? KERNEL : "", SUBJECT_ROW - 1, row ? row : "");
+    attention_case told = *c;
+    attention_case_mend(&told);
+    snprintf(line, SUBJECT_LINE, "%s%s%.*s", attention_case_line(&told, text),
+        row ? " " KERNEL : "", SUBJECT_ROW - 1, row ? row : "");
     return line;
+}
+
+/* The value of one "kernel=". */
+static bool parse_row(
+    char row[SUBJECT_ROW], const char *pair, size_t length, char *why)
+{
+    const size_t name = strlen(KERNEL);
+    const bool first = row[0] == '\0';
+    if (first && length > name && length - name < SUBJECT_ROW) {
+        snprintf(row, SUBJECT_ROW, "%.*s", (int)(length - name), pair + name);
+        return true;
+    }
+    snprintf(why, ARENA_TEXT, "'%.*s' is %s", (int)(length < 60 ? length : 60),
+        pair,
+        first ? "not the name of a row"
+              : "one too many: a line tells one row at most");
+    return false;
 }
 
 bool subject_parse(attention_case *c, char row[SUBJECT_ROW], const char *line,
     char why[ARENA_TEXT])
 {
-    char rest[SUBJECT_LINE];
-    const char *kernel = strstr(line, KERNEL);
-    const size_t length = kernel ? (size_t)(kernel - line) : strlen(line);
-    snprintf(row, SUBJECT_ROW, "%s", kernel ? kernel + strlen(KERNEL) : "");
-    snprintf(rest, sizeof rest, "%.*s", (int)length, line);
+    char rest[SUBJECT_LINE + 1] = "";
+    size_t used = 0;
+    row[0] = '\0';
+    if (strlen(line) >= SUBJECT_LINE) {
+        snprintf(why, ARENA_TEXT, "the line has %zu bytes, but may have %d",
+            strlen(line), SUBJECT_LINE - 1);
+        return false;
+    }
+    for (const char *at = line; *at != '\0'; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        if (strncmp(at, KERNEL, strlen(KERNEL)) != 0)
+            used += (size_t)snprintf(
+                rest + used, sizeof rest - used, "%.*s ", (int)length, at);
+        else if (!parse_row(row, at, length, why))
+            return false;
+        at += length;
+    }
     return attention_case_parse(c, rest, why);
 }
 

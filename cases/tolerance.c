@@ -219,11 +219,13 @@ static void row_tolerance(
     *lse = lse_bound(r, lse_error);
 }
 
-void tolerance_of_attention(
+bool tolerance_of_attention(
     const tolerance_attention *a, double *out, double *lse, double *weights)
 {
     double *rel = malloc((a->Lk + 1) * sizeof *rel);
-    for (size_t n = 0; rel != NULL && n < a->B * a->Hq * a->Lq; ++n) {
+    if (rel == NULL)
+        return false;
+    for (size_t n = 0; n < a->B * a->Hq * a->Lq; ++n) {
         const size_t bh = n / a->Lq, b = bh / a->Hq, h = bh % a->Hq;
         const size_t kv = b * a->Hkv + h / (a->Hq / a->Hkv);
         const double *p = a->p + n * a->Lk;
@@ -240,6 +242,7 @@ void tolerance_of_attention(
         row_tolerance(&r, out + n * a->Dv, lse + n, weights + n * a->Lk);
     }
     free(rel);
+    return true;
 }
 
 /* ---- Linear ----------------------------------------------------------------- */

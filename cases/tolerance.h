@@ -13,6 +13,7 @@
 #ifndef CLATTN_CASES_TOLERANCE_H
 #define CLATTN_CASES_TOLERANCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,8 +46,8 @@ typedef struct tolerance_attention {
 } tolerance_attention;
 
 /* How far each element of out, lse and weights may be off.  0 where the result
-   is exact: hidden keys, rows without keys. */
-void tolerance_of_attention(
+   is exact: hidden keys, rows without keys.  False where memory is short. */
+bool tolerance_of_attention(
     const tolerance_attention *a, double *out, double *lse, double *weights);
 
 /* How far y = x w + b may be off, (rows, n_out); w is (n_in, n_out), b may be

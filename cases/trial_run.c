@@ -83,8 +83,11 @@ static clattn_status collect_buffers(
         clattn_error why;
         const clattn_status read = read_buffer(
             r->at, r->buffer[m], a->memory[m].data, bytes_of(a, m), &why);
-        if (status == CLATTN_OK && read != CLATTN_OK)
-            status = error_set(error, read, "%s", why.message);
+        if (status == CLATTN_OK && read != CLATTN_OK) {
+            status = read;
+            if (error)
+                *error = why;
+        }
     }
     return status;
 }

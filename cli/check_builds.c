@@ -9,6 +9,7 @@
 #include "check_report.h"
 #include "plan_words.h"
 #include "session.h"
+#include "subject.h"
 #include "workload.h"
 
 static const int32_t DTYPES[] = {CLATTN_F32, CLATTN_F16, CLATTN_BF16};
@@ -26,14 +27,17 @@ static bench_case case_of(const char *row, enum bench_kind kind, int32_t dtype)
         .kernel = row};
 }
 
-static void refuse(
-    check_run const *run, check_build *b, const clattn_error *error)
+static bool refuse(
+    const check_run *run, check_build *b, const clattn_error *error, failure *f)
 {
+    if (subject_lacks_memory(error->status, error))
+        return library_ok(error->status, error, f);
     plan_reason(b->refused, sizeof b->refused, error);
     b->failed = error->status != CLATTN_UNSUPPORTED;
     if (b->failed)
         check_fail(run->report, "row %s, %s, %s does not build or run: %s",
             b->row, b->operation, b->storage, b->refused);
+    return true;
 }
 
 /* A row of attention alone leaves products to others; those are not its own. */
@@ -44,8 +48,9 @@ static bool is_own(const check_build *b, const workload *w)
     return strcmp(kernel, b->row) == 0;
 }
 
-/* False: the row leaves that operation to others. */
-static bool build(const check_run *run, check_build *b, const bench_case *c)
+/* One more build, unless the row leaves that operation to others. */
+static bool build(
+    const check_run *run, check_build *b, const bench_case *c, failure *f)
 {
     const device_queues *at = run->at;
     clattn_error error;
@@ -56,7 +61,7 @@ static bool build(const check_run *run, check_build *b, const bench_case *c)
     b->plan_ms = clock_ms() - start;
     if (status == CLATTN_OK && !is_own(b, w)) {
         workload_destroy(w);
-        return false;
+        return true;
     }
     if (status == CLATTN_OK) {
         const double first = clock_ms();
@@ -64,36 +69,40 @@ static bool build(const check_run *run, check_build *b, const bench_case *c)
         status = workload_run(w, at->in_order, &error);
         b->first_ms = clock_ms() - first;
     }
-    if (status != CLATTN_OK)
-        refuse(run, b, &error);
+    const bool done = status == CLATTN_OK || refuse(run, b, &error, f);
+    run->report->n_builds += done;
     workload_destroy(w);
-    return true;
+    return done;
 }
 
-static void build_row(
-    const check_run *run, const char *row, enum bench_kind kind, size_t storage)
+static bool build_row(const check_run *run, const char *row,
+    enum bench_kind kind, size_t storage, failure *f)
 {
     check_report *report = run->report;
     const bench_case c = case_of(row, kind, DTYPES[storage]);
     check_build *b = &report->build[report->n_builds];
     if (report->n_builds == CHECK_BUILDS)
-        return;
+        return true;
     *b = (check_build){.row = row,
         .operation = kind == BENCH_MATMUL ? "product" : "attention",
         .storage = check_storage_name((enum check_storage)storage)};
-    report->n_builds += build(run, b, &c);
+    return build(run, b, &c, f);
 }
 
-void check_builds(const check_run *run)
+bool check_builds(const check_run *run, failure *f)
 {
     const size_t rows = check_row_count();
-    for (size_t row = 1; row < rows; row++)
-        for (size_t i = 0; i < sizeof DTYPES / sizeof DTYPES[0]; i++) {
+    bool done = true;
+    for (size_t row = 1; done && row < rows; row++)
+        for (size_t i = 0; done && i < sizeof DTYPES / sizeof DTYPES[0]; i++) {
             progress_tell(run->shown, row - 1, rows - 1, "rows are built");
             if (!check_wants_row(run->report, row, (enum check_storage)i))
                 continue;
             if (attention_row_is(check_row_name(row)))
-                build_row(run, check_row_name(row), BENCH_ATTENTION, i);
-            build_row(run, check_row_name(row), BENCH_MATMUL, i);
+                done =
+                    build_row(run, check_row_name(row), BENCH_ATTENTION, i, f);
+            done =
+                done && build_row(run, check_row_name(row), BENCH_MATMUL, i, f);
         }
+    return done;
 }

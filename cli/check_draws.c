@@ -54,14 +54,20 @@ static bool has_turn(const check_run *run, size_t configuration, size_t row)
 }
 
 /* The choice, and rows in turn. */
-static void draw_on_rows(
-    check_subject *s, const attention_case *c, size_t configuration)
+static bool draw_on_rows(
+    check_subject *s, const attention_case *c, size_t configuration, failure *f)
 {
     char why[ARENA_TEXT];
-    for (size_t row = 0; row < check_row_count(); row++)
-        if (row == 0 || has_turn(s->run, configuration, row))
-            if (check_subject_on(s, row, why) == SUBJECT_WRONG)
-                report_draw(s->run, c, row, why);
+    for (size_t row = 0; row < check_row_count(); row++) {
+        if (row != 0 && !has_turn(s->run, configuration, row))
+            continue;
+        const enum subject_outcome outcome = check_subject_on(s, row, why);
+        if (outcome == SUBJECT_WRONG)
+            report_draw(s->run, c, row, why);
+        if (outcome == SUBJECT_NO_MEMORY)
+            return fail_memory(f, "%s", why);
+    }
+    return true;
 }
 
 bool check_draws(const check_run *run, failure *f)
@@ -79,8 +85,7 @@ bool check_draws(const check_run *run, failure *f)
         attention_case_reshape(&c, base + n);
         progress_tell(run->shown, n, count, "random draws");
         done = check_attention(&s, run, &c, CHECK_DRAWS, f);
-        if (done)
-            draw_on_rows(&s, &c, configuration);
+        done = done && draw_on_rows(&s, &c, configuration, f);
         subject_destroy(&s.subject);
     }
     return done;
@@ -88,13 +93,16 @@ bool check_draws(const check_run *run, failure *f)
 
 /* ---- One given line ----------------------------------------------------- */
 
-static enum subject_outcome run_line(subject *s, const char *row)
+static enum subject_outcome run_line(subject *s, const char *row, failure *f)
 {
     static const char *const OUTCOMES[] = {"right", "WRONG: ", "refused: "};
     char why[ARENA_TEXT] = "";
     const enum subject_outcome outcome = subject_run(s, row, why);
-    printf("row %-14s %s%s\n", row, OUTCOMES[outcome],
-        outcome == SUBJECT_RIGHT ? "" : why);
+    if (outcome == SUBJECT_NO_MEMORY)
+        fail_memory(f, "%s", why);
+    else
+        printf("row %-14s %s%s\n", row, OUTCOMES[outcome],
+            outcome == SUBJECT_RIGHT ? "" : why);
     return outcome;
 }
 
@@ -104,15 +112,18 @@ bool check_given(const device_queues *at, const attention_case *c,
     subject s;
     clattn_error error;
     bool right = library_ok(subject_attention(&s, at, c, &error), &error, f);
-    bool taken = false;
-    for (size_t i = 1; s.first && i < check_row_count(); i++) {
+    bool taken = false, starved = false;
+    for (size_t i = 1; s.first && !starved && i < check_row_count(); i++) {
         if (row[0] && strcmp(row, check_row_name(i)) != 0)
             continue;
-        const enum subject_outcome outcome = run_line(&s, check_row_name(i));
+        const enum subject_outcome outcome = run_line(&s, check_row_name(i), f);
+        starved = outcome == SUBJECT_NO_MEMORY;
         taken = taken || outcome != SUBJECT_NOT_TAKEN;
         right = right && outcome != SUBJECT_WRONG;
     }
-    if (s.first && !right)
+    if (starved)
+        right = false;
+    else if (s.first && !right)
         fail(f, "this device gets the problem of --draw wrong");
     else if (s.first && !taken)
         right = fail(f, "no row takes the problem of --draw");

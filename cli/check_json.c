@@ -222,6 +222,7 @@ bool check_print_json(FILE *to, const check_report *report, failure *f)
     json_t *o = OBJECT({"version", json_text(clattn_version_text())},
         {"day", json_text(report->day)},
         {"device", device_object(&report->device)},
+        {"environment", text_or_null(report->limits)},
         {"extent", json_text(report->extent->name)},
         {"seed", json_integer((json_int_t)report->seed)},
         {"builds", builds_of(report)}, {"scores", scores_of(report)},

@@ -32,6 +32,11 @@ static bool print_facts(sheet *s, const check_report *report)
     sheet_cell(s, 0, "check");
     sheet_cell(s, 1, "%s, %s, seed %" PRIu64, report->extent->name, report->day,
         report->seed);
+    if (report->limits[0]) {
+        sheet_row(s);
+        sheet_cell(s, 0, "environment");
+        sheet_cell(s, 1, "%s", report->limits);
+    }
     return sheet_end(s);
 }
 
@@ -184,7 +189,9 @@ static bool print_onnx(sheet *s, const check_report *report)
         sheet_cell(s, 2, "%zu", o->failed);
         sheet_cell(s, 3, "%zu", o->skipped);
     }
-    return sheet_end(s);
+    const bool done = sheet_end(s);
+    print_left_out(s, report, CHECK_ONNX_CASES);
+    return done;
 }
 
 /* ---- Speed -------------------------------------------------------------- */

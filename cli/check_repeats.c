@@ -8,14 +8,16 @@
 #include "subject.h"
 #include "ticks.h"
 
-static void repeat_on(
-    const check_run *run, subject *s, const attention_case *c, size_t row)
+static bool repeat_on(const check_run *run, subject *s, const attention_case *c,
+    size_t row, failure *f)
 {
     char why[ARENA_TEXT], line[SUBJECT_LINE];
     check_repeat *r = &run->report->repeat[row - 1];
     const size_t times = run->extent->repeats;
     const enum subject_outcome outcome =
         subject_repeat(s, check_row_name(row), times, why);
+    if (outcome == SUBJECT_NO_MEMORY)
+        return fail_memory(f, "%s", why);
     r->shapes++;
     r->refused += outcome == SUBJECT_NOT_TAKEN;
     r->wrong += outcome == SUBJECT_WRONG;
@@ -25,6 +27,7 @@ static void repeat_on(
             "repeated, row %s: %s: %s; clattn check --draw \"%s\"",
             check_row_name(row), c->about, why,
             subject_line(c, check_row_name(row), line));
+    return true;
 }
 
 bool check_repeats(const check_run *run, failure *f)
@@ -45,7 +48,7 @@ bool check_repeats(const check_run *run, failure *f)
             library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
         for (size_t row = 1; done && row < check_row_count(); row++)
             if (check_is_built(run->report, row))
-                repeat_on(run, &s, &c, row);
+                done = repeat_on(run, &s, &c, row, f);
         subject_destroy(&s);
     }
     return done;

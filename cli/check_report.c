@@ -19,8 +19,8 @@ const char *check_storage_name(enum check_storage storage)
 
 const char *check_part_name(size_t part)
 {
-    static const char *const NAMES[CHECK_PARTS] = {
-        "attention", "linear", "layer", "draws", "repeated shapes"};
+    static const char *const NAMES[CHECK_PARTS] = {"attention", "linear",
+        "layer", "draws", "repeated shapes", "ONNX cases"};
     return NAMES[part];
 }
 
@@ -177,6 +177,10 @@ bool check_verdict(const check_report *report, char *text, size_t capacity)
     else
         snprintf(text, capacity,
             "Nothing is known: this device takes none of the kernels.");
+    const size_t used = strlen(text);
+    if (report->limits[0])
+        snprintf(text + used, capacity - used, " That is with %s set.",
+            report->limits);
     return good;
 }
 

@@ -26,6 +26,7 @@ enum {
     CHECK_ONNX = 3,
     CHECK_TURN = 8,
     CHECK_REFUSALS = 60,
+    CHECK_LIMITS = 400,
     CHECK_SPEED = 5
 };
 
@@ -88,6 +89,7 @@ enum check_table {
 /* Parts that have so much time: the tables, and what comes after them. */
 enum {
     CHECK_REPEATS = CHECK_TABLES,
+    CHECK_ONNX_CASES,
     CHECK_PARTS
 };
 
@@ -117,7 +119,8 @@ typedef struct check_report {
     clattn_device device;
     const check_extent *extent;
     char day[16];
-    uint64_t seed; /* of the draws */
+    uint64_t seed;             /* of the draws */
+    char limits[CHECK_LIMITS]; /* "CLATTN_KERNEL=..."; "": none */
     size_t n_builds;
     check_build build[CHECK_BUILDS];
     /* Row 0 is the planner's choice, 1 + n the library's row n. */
@@ -177,9 +180,13 @@ typedef struct check_run {
    is left out. */
 bool check_has_time(const check_run *run, size_t part, double begin_ms);
 
+/* Which kernels the environment forces or keeps out, for the report; false if it
+   names one that there is not. */
+bool check_limits(check_report *report, clattn_context *ctx, failure *f);
+
 /* Each goes on after what is wrong, which the report tells; false where memory
    is short or the device is gone. */
-void check_builds(const check_run *run);
+bool check_builds(const check_run *run, failure *f);
 bool check_tables(const check_run *run, failure *f);
 bool check_draws(const check_run *run, failure *f);
 bool check_repeats(const check_run *run, failure *f);

@@ -113,11 +113,13 @@ static void report(const check_subject *s, size_t row, const char *why)
             check_row_name(row), c->about, why, subject_line(c, name, line));
 }
 
-static void run_row(check_subject *s, size_t row)
+static bool run_row(check_subject *s, size_t row, failure *f)
 {
     char why[ARENA_TEXT];
-    if (check_subject_on(s, row, why) == SUBJECT_WRONG)
+    const enum subject_outcome outcome = check_subject_on(s, row, why);
+    if (outcome == SUBJECT_WRONG)
         report(s, row, why);
+    return outcome != SUBJECT_NO_MEMORY || fail_memory(f, "%s", why);
 }
 
 /* Whether a case goes to a row beside the choice. */
@@ -133,12 +135,13 @@ static bool has_turn(const check_subject *s, size_t index, size_t row)
 }
 
 /* The planner's choice, and rows that do the operation. */
-static void run_rows(check_subject *s, size_t index)
+static bool run_rows(check_subject *s, size_t index, failure *f)
 {
-    run_row(s, 0);
-    for (size_t row = 1; row < check_row_count(); row++)
+    bool done = run_row(s, 0, f);
+    for (size_t row = 1; done && row < check_row_count(); row++)
         if (has_turn(s, index, row) && does(s, row))
-            run_row(s, row);
+            done = run_row(s, row, f);
+    return done;
 }
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -169,9 +172,7 @@ static bool run_case(
     const check_run *run, enum check_table table, size_t index, failure *f)
 {
     check_subject s;
-    const bool done = make(&s, run, table, index, f);
-    if (done)
-        run_rows(&s, index);
+    const bool done = make(&s, run, table, index, f) && run_rows(&s, index, f);
     subject_destroy(&s.subject);
     return done;
 }

@@ -175,12 +175,10 @@ static bool try_all(
     report->seed = r->seed;
     if (day)
         strftime(report->day, sizeof report->day, "%Y-%m-%d", day);
-    bool done = find_device(&report->device, at->device, f);
-    if (done)
-        check_builds(&run);
-    done = done && check_tables(&run, f) && check_draws(&run, f) &&
-           check_repeats(&run, f) &&
-           (!r->onnx || check_onnx_cases(&run, r->onnx, f));
+    const bool done = find_device(&report->device, at->device, f) &&
+                      check_builds(&run, f) && check_tables(&run, f) &&
+                      check_draws(&run, f) && check_repeats(&run, f) &&
+                      (!r->onnx || check_onnx_cases(&run, r->onnx, f));
     if (done)
         check_speed(&run);
     progress_end(&shown);
@@ -220,23 +218,24 @@ static bool switch_cache_off(failure *f)
            fail(f, "no memory for the environment");
 }
 
-static bool perform(const request *r, session *s, failure *f)
+static exit_code perform(const request *r, session *s, failure *f)
 {
     device_queues at = {.ctx = NULL};
     clattn_error error;
     check_report *report = calloc(1, sizeof *report);
-    bool done = report != NULL || fail(f, "no memory for a report");
+    bool done = report != NULL || fail_memory(f, "no memory for a report");
     done = done && can_begin(r, f) && switch_cache_off(f) &&
            session_open(s, r->device, f) &&
            library_ok(device_queues_open(&at, s->ctx, &error), &error, f);
-    if (done)
+    const bool known = !done || check_limits(report, s->ctx, f);
+    if (done && known)
         done = r->has_draw ? check_given(&at, &r->draw, r->row, f)
                            : make_report(report, r, &at, f);
     if (report)
         check_report_free(report);
     free(report);
     device_queues_close(&at);
-    return done;
+    return !known ? EXIT_WRONG_USE : done ? EXIT_DONE : EXIT_FAILED;
 }
 
 static exit_code run(const options *given, failure *f)
@@ -245,9 +244,9 @@ static exit_code run(const options *given, failure *f)
     session s = {0};
     if (!read_request(&r, given, f))
         return EXIT_WRONG_USE;
-    const bool done = perform(&r, &s, f);
+    const exit_code code = perform(&r, &s, f);
     session_close(&s);
-    return done ? EXIT_DONE : EXIT_FAILED;
+    return code;
 }
 
 const command COMMAND_CHECK = {

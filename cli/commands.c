@@ -102,7 +102,7 @@ static void print_message(const char *text)
 
 exit_code clattn_program(int count, char *const *arguments)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     exit_code code = dispatch(count, arguments, &f);
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (code == EXIT_DONE && !written) {

@@ -13,5 +13,16 @@ bool fail(failure *f, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(f->text, sizeof f->text, format, arguments);
     va_end(arguments);
+    f->no_memory = false;
+    return false;
+}
+
+bool fail_memory(failure *f, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(f->text, sizeof f->text, format, arguments);
+    va_end(arguments);
+    f->no_memory = true;
     return false;
 }

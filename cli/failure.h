@@ -15,10 +15,13 @@
 
 typedef struct failure {
     char text[4000];
+    bool no_memory; /* that is what failed */
 } failure;
 
 /* Write the sentence; returns false, so that a function can say:
    return fail(f, "%s: rank %zu, but 2 or 3 is allowed", path, rank); */
 bool fail(failure *f, const char *format, ...) FAILURE_FORMAT;
+/* The same for want of memory. */
+bool fail_memory(failure *f, const char *format, ...) FAILURE_FORMAT;
 
 #endif

@@ -133,7 +133,7 @@ static bool read_header(npy_stream *s, npy_header *header)
         return false;
     char *text = malloc(length + 1);
     if (!text)
-        return fail(
+        return fail_memory(
             s->f, "%s: no memory for a header of %zu bytes", s->path, length);
     bool ok = npy_stream_take(s, text, length, "the header") &&
               npy_header_parse(header, text, length, s->path, s->f);
@@ -217,7 +217,7 @@ static bool to_c_order(
 {
     char *copy = malloc(array->count ? array->count * bytes : 1);
     if (!copy)
-        return fail(f, "%s: no memory for %zu bytes in C order", path,
+        return fail_memory(f, "%s: no memory for %zu bytes in C order", path,
             array->count * bytes);
     copy_to_c_order(copy, array->data, array, bytes);
     free(array->data);
@@ -363,7 +363,7 @@ static bool read_whole(
         return false;
     *values = calloc(array->count ? array->count : 1, sizeof **values);
     if (!*values)
-        return fail(
+        return fail_memory(
             s->f, "%s: no memory for %zu numbers", s->path, array->count);
     return narrow(*values, array, kind, s->path, s->f);
 }
@@ -400,7 +400,8 @@ bool npy_to_f32(npy_array *array, const char *path, failure *f)
     float *converted =
         calloc(array->count ? array->count : 1, sizeof *converted);
     if (!converted)
-        return fail(f, "%s: no memory for %zu f32 values", path, array->count);
+        return fail_memory(
+            f, "%s: no memory for %zu f32 values", path, array->count);
     if (!to_f32(converted, array->data, array->dtype, array->count, path, f)) {
         free(converted);
         return false;

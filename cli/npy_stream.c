@@ -64,7 +64,7 @@ static bool read_up_to(
 {
     char *larger = realloc(*data, capacity ? capacity : 1);
     if (!larger)
-        return fail(s->f, "%s: no memory for %zu bytes", s->path, bytes);
+        return fail_memory(s->f, "%s: no memory for %zu bytes", s->path, bytes);
     *data = larger;
     return npy_stream_take(s, larger + got, capacity - got, "the data");
 }

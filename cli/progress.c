@@ -7,15 +7,31 @@
 
 #include <unistd.h>
 
+#include "terminal.h"
+
+enum {
+    MOST = 79 /* columns of a line, on wider terminals too */
+};
+
 progress progress_on(FILE *stream)
 {
     return (progress){isatty(fileno(stream)) ? stream : NULL};
 }
 
+/* One less than the terminal has: some go to the next line behind the last. */
+static int columns_of(FILE *to)
+{
+    const size_t width = terminal_width(fileno(to));
+    return width > MOST ? MOST : (int)width - 1;
+}
+
 /* Over the line before, so it must be as long. */
 void progress_tell_step(void *to, size_t done, size_t count, const char *name)
 {
-    fprintf(to, "\r%zu of %zu  %-60.60s", done + 1, count, name);
+    char text[MOST + 1];
+    const int columns = columns_of(to);
+    snprintf(text, sizeof text, "%zu of %zu  %s", done + 1, count, name);
+    fprintf(to, "\r%-*.*s", columns, columns, text);
     fflush(to);
 }
 
@@ -30,6 +46,6 @@ void progress_end(const progress *p)
 {
     if (!p->to)
         return;
-    fprintf(p->to, "\r%80s\r", "");
+    fprintf(p->to, "\r%*s\r", columns_of(p->to), "");
     fflush(p->to);
 }

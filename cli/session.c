@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "subject.h"
 #include "text.h"
 
 double clock_ms(void)
@@ -20,9 +21,10 @@ bool library_ok(clattn_status status, const clattn_error *error, failure *f)
 {
     if (status == CLATTN_OK)
         return true;
-    if (error->message[0])
-        return fail(f, "%s", error->message);
-    return fail(f, "%s", clattn_status_text(status));
+    fail(f, "%s",
+        error->message[0] ? error->message : clattn_status_text(status));
+    f->no_memory = subject_lacks_memory(status, error);
+    return false;
 }
 
 static void name_device(session *s)

@@ -2,20 +2,19 @@
  *
  * show.c - weights in a terminal: which words each word reads.
  */
-#define _DEFAULT_SOURCE /* fileno, isatty, strcasecmp, TIOCGWINSZ */
+#define _DEFAULT_SOURCE /* fileno, isatty, strcasecmp */
 #include "show.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "environment.h"
 #include "show_parts.h"
+#include "terminal.h"
 
 enum {
-    USUAL_WIDTH = 80,
     LEAST_WIDTH = 40
 };
 
@@ -23,14 +22,6 @@ static bool is_set(const char *variable)
 {
     const char *value = environment_value(variable);
     return value != NULL && value[0] != '\0';
-}
-
-static size_t terminal_width(int descriptor)
-{
-    struct winsize size;
-    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return USUAL_WIDTH;
 }
 
 /* The first of the three that is set decides, as in POSIX. */
@@ -50,7 +41,7 @@ static bool locale_is_utf8(void)
 show_style show_style_of(FILE *to)
 {
     const int descriptor = fileno(to);
-    show_style style = {0, USUAL_WIDTH, 0};
+    show_style style = {0, TERMINAL_USUAL, 0};
     if (!isatty(descriptor))
         return style;
     style.width = terminal_width(descriptor);

@@ -115,12 +115,14 @@ static bool run_all(const onnx_runner *r, const request *given,
             stdout, r, given->root, list->name[i], given->verbose)];
         fflush(stdout);
     }
-    return count[ONNX_FAILED] == 0 && count[ONNX_PASSED] > 0;
+    return count[ONNX_FAILED] + count[ONNX_NO_MEMORY] == 0 &&
+           count[ONNX_PASSED] > 0;
 }
 
 static void print_totals(const size_t count[ONNX_VERDICTS])
 {
-    printf("%zu passed, %zu failed", count[ONNX_PASSED], count[ONNX_FAILED]);
+    printf("%zu passed, %zu failed", count[ONNX_PASSED],
+        count[ONNX_FAILED] + count[ONNX_NO_MEMORY]);
     if (count[ONNX_SKIPPED] > 0)
         printf(", %zu skipped", count[ONNX_SKIPPED]);
     printf("\n");
@@ -148,7 +150,7 @@ int main(int argc, char **argv)
 {
     request given = {.verbose = false};
     enum onnx_path path = ONNX_HOST;
-    failure f = {""};
+    failure f = {.text = ""};
 
     if (argc < 1 || !parse(&given, argv, &f) || !find_path(&path, &given, &f)) {
         fprintf(stderr, "onnx_cases: %s\n", f.text);

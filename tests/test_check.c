@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_check.c - the report of a check without a device: what counts, what the
- * verdict says, how it looks; and the lines of problems.
+ * verdict says, how it looks; and rows and cases.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "attention_rows.h"
 #include "capture.h"
 #include "check_report.h"
+#include "onnx_folder.h"
 #include "sheet.h"
 #include "subject.h"
 #include "suite.h"
@@ -82,15 +83,59 @@ START_TEST(what_is_left_out_is_counted_and_told)
     ck_assert(!check_has_time(&run, CHECK_LAYER, ticks_ms() - 1.0));
     ck_assert(check_has_time(&run, CHECK_LAYER, ticks_ms() + 1e6));
     ck_assert(!check_has_time(&run, CHECK_REPEATS, 0.0));
+    ck_assert(!check_has_time(&run, CHECK_ONNX_CASES, 0.0));
+    report->n_onnx = 1;
     ck_assert_uint_eq(report->left_out[CHECK_LAYER], 1);
     check_says(true,
         "Right: all 3 checks for which there was time hold; 0 were refused, "
-        "for the reasons told, and 2 cases left out.");
+        "for the reasons told, and 3 cases left out.");
     FILE *to = capture_begin();
     ck_assert(check_print(to, false, report, &f));
     char *text = capture_end(to);
     ck_assert_ptr_nonnull(strstr(text, "layer: 1 left out"));
     ck_assert_ptr_nonnull(strstr(text, "repeated shapes: 1 left out"));
+    ck_assert_ptr_nonnull(strstr(text, "ONNX cases: 1 left out"));
+    free(text);
+    to = capture_begin();
+    ck_assert(check_print_json(to, report, &f));
+    text = capture_end(to);
+    ck_assert_ptr_nonnull(strstr(text, "\"ONNX cases\": 1"));
+    free(text);
+}
+END_TEST
+
+/* A part whose time has passed at once: nothing is run, everything is counted. */
+START_TEST(onnx_cases_are_left_out_where_time_has_passed)
+{
+    static const check_extent SHORT = {.name = "short", .seconds = 1e-12};
+    const progress shown = {NULL};
+    const device_queues at = {.ctx = NULL};
+    const check_run run = {&at, &SHORT, &shown, report};
+    onnx_folder list = {NULL, 0};
+    const char *folder = CLATTN_SOURCE_DIR "/tests/data/onnx";
+    report->extent = &SHORT;
+    ck_assert(onnx_folder_list(&list, folder, &f));
+    ck_assert_uint_gt(list.count, CHECK_TURN);
+    ck_assert_msg(check_onnx_cases(&run, folder, &f), "%s", f.text);
+    ck_assert_uint_eq(report->n_onnx, CHECK_ONNX);
+    ck_assert_uint_eq(report->left_out[CHECK_ONNX_CASES], list.count);
+    ck_assert_uint_eq(check_total(report).right, 0);
+    onnx_folder_free(&list);
+}
+END_TEST
+
+START_TEST(what_the_environment_keeps_out_stands_in_report_and_verdict)
+{
+    report->score[CHECK_DRAWS][0][CHECK_F32].right = 3;
+    strcpy(report->limits, "CLATTN_DISABLE=tiled1");
+    check_says(true,
+        "Right: all 3 checks that this device takes hold; 0 were refused, for "
+        "the reasons told. That is with CLATTN_DISABLE=tiled1 set.");
+    FILE *to = capture_begin();
+    ck_assert(check_print(to, true, report, &f));
+    char *text = capture_end(to);
+    ck_assert_ptr_nonnull(
+        strstr(text, "| environment | CLATTN_DISABLE=tiled1 |"));
     free(text);
 }
 END_TEST
@@ -225,26 +270,7 @@ START_TEST(columns_line_up_as_text_and_cells_cannot_break_a_markdown_table)
 }
 END_TEST
 
-/* ---- Lines -------------------------------------------------------------- */
-
-START_TEST(a_line_brings_back_the_problem_and_its_row)
-{
-    for (uint64_t seed = 1; seed < 100; seed++) {
-        const attention_case c = attention_case_draw(seed);
-        const char *row = attention_row_name(seed % 3);
-        char line[SUBJECT_LINE], again[SUBJECT_LINE];
-        char found[SUBJECT_ROW], why[ARENA_TEXT];
-        attention_case back;
-        subject_line(&c, row, line);
-        ck_assert_msg(subject_parse(&back, found, line, why), "%s", why);
-        ck_assert_str_eq(found, row);
-        ck_assert_str_eq(subject_line(&back, row, again), line);
-        subject_line(&c, NULL, line);
-        ck_assert_msg(subject_parse(&back, found, line, why), "%s", why);
-        ck_assert_str_eq(found, "");
-    }
-}
-END_TEST
+/* ---- Cases -------------------------------------------------------------- */
 
 START_TEST(every_row_has_its_turn_once_in_a_round_of_its_family)
 {
@@ -307,6 +333,9 @@ int main(void)
     tcase_add_test(
         reports, what_is_right_and_refused_is_counted_over_all_parts);
     tcase_add_test(reports, what_is_left_out_is_counted_and_told);
+    tcase_add_test(reports, onnx_cases_are_left_out_where_time_has_passed);
+    tcase_add_test(
+        reports, what_the_environment_keeps_out_stands_in_report_and_verdict);
     tcase_add_test(
         reports, one_failure_is_wrong_and_more_than_the_list_are_counted);
     tcase_add_test(reports,
@@ -319,7 +348,6 @@ int main(void)
     suite_add_tcase(suite, reports);
     TCase *cases = tcase_create("cases");
     tcase_set_timeout(cases, 300); /* the reference, watched by sanitizers */
-    tcase_add_test(cases, a_line_brings_back_the_problem_and_its_row);
     tcase_add_test(cases, every_row_has_its_turn_once_in_a_round_of_its_family);
     tcase_add_loop_test(cases,
         shapes_prone_to_races_are_problems_the_reference_takes, 0,

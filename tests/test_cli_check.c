@@ -49,6 +49,10 @@ static const struct message_case {
     {"a draw on a row that is none",
         {"--draw", "B=1 Hq=1 Hkv=1 Lq=1 Lk=1 D=1 Dv=1 kernel=tiled17"},
         EXIT_WRONG_USE, "kernel=tiled17 is none of the library's rows"},
+    {"a draw that says another problem than is run",
+        {"--draw", "B=1 Hq=3 Hkv=2 Lq=1 Lk=1 D=1 Dv=1"}, EXIT_WRONG_USE,
+        "--draw: 'Hq=3' contradicts the rest of the line, with which Hq=2 is "
+        "allowed"},
     {"a seed that is no number", {"--seed", "x"}, EXIT_WRONG_USE, "--seed x"},
     {"no such device", {"--device", "no such device"}, EXIT_FAILED,
         "no such device"},
@@ -68,6 +72,45 @@ START_TEST(what_cannot_work_is_told_before_anything_is_tried)
         "%s: exit code %d: %s%s", row->about, got.code, got.out, got.err);
     ck_assert_msg(strstr(got.err, row->message) != NULL,
         "%s: \"%s\" does not hold \"%s\"", row->about, got.err, row->message);
+}
+END_TEST
+
+/* Sizes that no memory holds, alone or multiplied. */
+static const char *const LARGE[] = {
+    "B=1 Hq=1 Hkv=1 Lq=4611686018427387904 Lk=5 D=8 Dv=8 kernel=tiled16",
+    "B=9223372036854775808 Hq=1 Hkv=1 Lq=3 Lk=5 D=8 Dv=8 kernel=tiled16",
+    "B=1 Hq=1 Hkv=1 Lq=3 Lk=18446744073709551615 D=8 Dv=8 kernel=tiled16",
+    "B=1 Hq=1 Hkv=1 Lq=3 Lk=5 D=8 Dv=18446744073709551615 kernel=tiled16",
+    "B=1 Hq=1 Hkv=1 Lq=4294967296 Lk=5 D=8 Dv=8 kernel=tiled16",
+    "B=65536 Hq=65536 Hkv=65536 Lq=65536 Lk=65536 D=8 Dv=8 kernel=tiled16",
+};
+
+START_TEST(a_problem_that_no_memory_holds_is_told)
+{
+    run_check((const char *const[]){"--draw", LARGE[_i], NULL}, NULL);
+    ck_assert_msg(got.code == EXIT_FAILED && got.out[0] == '\0',
+        "exit code %d: %s%s", got.code, got.out, got.err);
+    ck_assert_str_eq(got.err, "clattn: no memory for a case\n");
+}
+END_TEST
+
+static const struct {
+    const char *arguments[3], *environment, *message;
+} NO_KERNELS[] = {
+    {{"--quick"}, "CLATTN_KERNEL=nosuch", "CLATTN_KERNEL is 'nosuch'"},
+    {{"--quick"}, "CLATTN_DISABLE=tiled1,nosuch",
+        "CLATTN_DISABLE holds 'nosuch'"},
+    {{"--draw", "B=1 Hq=1 Hkv=1 Lq=3 Lk=5 D=8 Dv=8"}, "CLATTN_DISABLE=nosuch",
+        "CLATTN_DISABLE holds 'nosuch'"},
+};
+
+START_TEST(a_kernel_that_is_none_in_the_environment_is_no_fault_of_the_device)
+{
+    const char *const environment[] = {NO_KERNELS[_i].environment, NULL};
+    run_check(NO_KERNELS[_i].arguments, environment);
+    ck_assert_msg(got.code == EXIT_WRONG_USE && got.out[0] == '\0' &&
+                      strstr(got.err, NO_KERNELS[_i].message) != NULL,
+        "%d: %s%s", got.code, got.out, got.err);
 }
 END_TEST
 
@@ -160,6 +203,25 @@ START_TEST(a_right_device_has_a_report_in_both_forms_and_code_0)
     ck_assert_uint_eq(sum_of(repeats, "wrong"), 0);
     check_markdown(json_string_value(
         json_object_get(json_object_get(o, "device"), "name")));
+    json_decref(o);
+}
+END_TEST
+
+/* The ONNX case asks for a matrix, which without that path nothing returns. */
+START_TEST(kernels_that_the_environment_keeps_out_are_told_and_nothing_is_wrong)
+{
+    static const char SET[] = "CLATTN_DISABLE=materialised";
+    run_check((const char *const[]){"--quick", "--seed", "7", "--json",
+                  "--onnx", "@matrix", NULL},
+        (const char *const[]){SET, NULL});
+    json_t *o = report_of("a path kept out");
+    const char *verdict = json_string_value(json_object_get(o, "verdict"));
+    ck_assert_str_eq(json_string_value(json_object_get(o, "environment")), SET);
+    ck_assert_msg(json_integer_value(json_object_get(o, "failed")) == 0 &&
+                      strstr(verdict, SET) != NULL,
+        "%s", got.out);
+    ck_assert_uint_eq(sum_of(json_object_get(o, "onnx"), "failed"), 0);
+    ck_assert_uint_gt(sum_of(json_object_get(o, "onnx"), "refused"), 0);
     json_decref(o);
 }
 END_TEST
@@ -316,6 +378,11 @@ static void make_files(void)
     ck_assert_int_eq(symlink(CLATTN_SOURCE_DIR "/tests/data/onnx/3d",
                          scratch_path(path, "onnx/3d")),
         0);
+    mkdir(scratch_path(path, "matrix"), 0700);
+    ck_assert_int_eq(
+        symlink(CLATTN_SOURCE_DIR "/tests/data/onnx/4d_with_qk_matmul_softcap",
+            scratch_path(path, "matrix/4d_with_qk_matmul_softcap")),
+        0);
 }
 
 int main(void)
@@ -325,10 +392,17 @@ int main(void)
     tcase_add_unchecked_fixture(told, make_files, scratch_end);
     tcase_add_loop_test(told, what_cannot_work_is_told_before_anything_is_tried,
         0, (int)COUNT(MESSAGES));
+    tcase_add_loop_test(
+        told, a_problem_that_no_memory_holds_is_told, 0, (int)COUNT(LARGE));
+    tcase_add_loop_test(told,
+        a_kernel_that_is_none_in_the_environment_is_no_fault_of_the_device, 0,
+        (int)COUNT(NO_KERNELS));
     suite_add_tcase(suite, told);
     TCase *run = tcase_create("run");
     tcase_add_unchecked_fixture(run, make_files, scratch_end);
     tcase_add_test(run, a_right_device_has_a_report_in_both_forms_and_code_0);
+    tcase_add_test(run,
+        kernels_that_the_environment_keeps_out_are_told_and_nothing_is_wrong);
     tcase_add_test(run, a_wrong_kernel_is_found_and_its_line_brings_it_back);
     tcase_add_test(run, rows_that_are_wrong_can_be_switched_off);
     tcase_add_test(run, a_kernel_that_does_not_compile_is_found);

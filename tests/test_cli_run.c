@@ -36,7 +36,7 @@ static double tolerance_of(const char *what, int32_t stored_dtype)
 static void compare(const char *file, const char *what, const npy_array *result)
 {
     npy_array want;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert_msg(npy_read(&want, file, NPY_NO_BF16, &f), "%s", f.text);
     const double tolerance = tolerance_of(what, want.dtype);
     ck_assert(npy_to_f32(&want, file, &f));

@@ -133,7 +133,7 @@ START_TEST(a_layer_is_found_and_measured)
     const struct accept_case *row = &ACCEPTED[_i];
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     model_request request = row->request;
     request.path =
         tensors_write(path, "model.safetensors", row->rows, HEADS_2, NULL);
@@ -170,7 +170,7 @@ START_TEST(packed_weights_keep_the_stride_of_their_tensor)
             {NULL, 0, {0}, 0}};
         char path[SCRATCH_PATH];
         model_layer m;
-        failure f = {""};
+        failure f = {.text = ""};
         const model_request request = {
             .path =
                 tensors_write(path, "packed.safetensors", rows, HEADS_2, NULL),
@@ -204,7 +204,7 @@ START_TEST(the_layers_number_is_the_last_one_in_its_prefix)
     const struct index_case *row = &INDICES[_i];
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     const model_request request = {
         .path =
             tensors_write(path, "index.safetensors", row->rows, HEADS_2, NULL)};
@@ -238,7 +238,7 @@ START_TEST(heads_come_from_the_metadata_or_are_refused)
     const tensor_row rows[] = {PLAIN(""), {NULL, 0, {0}, 0}};
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     const model_request request = {
         .path = tensors_write(
             path, "heads.safetensors", rows, row->metadata, NULL)};
@@ -342,7 +342,7 @@ START_TEST(what_cannot_be_right_is_refused_with_file_and_tensor)
     const struct refuse_case *row = &REFUSED[_i];
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     model_request request = row->request;
     request.path =
         tensors_write(path, "model.safetensors", row->rows, HEADS_2, NULL);
@@ -361,7 +361,7 @@ START_TEST(a_file_that_is_none_is_refused)
 {
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     const model_request request = {
         .path = scratch_write(path, "short.safetensors", "short", 5)};
     ck_assert(!model_load(&m, &request, &f));
@@ -379,7 +379,7 @@ START_TEST(a_long_list_is_cut)
     static tensor_row rows[MANY + 1];
     char path[SCRATCH_PATH];
     model_layer m;
-    failure f = {""};
+    failure f = {.text = ""};
     for (size_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i],
             "a.name.that.is.rather.long.for.a.tensor.%zu", i);

@@ -43,7 +43,7 @@ START_TEST(lists_are_read_strictly)
 {
     const struct list_case *row = &LISTS[_i];
     numbers list;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool accepted = numbers_parse(&list, OPTION_SINKS, row->text, &f);
     ck_assert_msg(accepted == (row->count > 0) && list.count == row->count,
         "\"%s\": got %d, %zu values: %s", row->text, accepted, list.count,
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(a_list_that_is_not_given_is_empty)
 {
     numbers list;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert(numbers_parse(&list, OPTION_SINKS, NULL, &f));
     ck_assert(numbers_load(&list, 3, NPY_NO_BF16, "q.npy", &f));
     ck_assert_ptr_null(list.value);
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(a_list_must_fit_its_heads)
 {
     numbers list;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert(numbers_parse(&list, OPTION_SINKS, "1,2", &f));
     ck_assert(numbers_load(&list, 2, NPY_NO_BF16, "q.npy", &f));
     ck_assert(!numbers_load(&list, 1, NPY_NO_BF16, "q.npy", &f));
@@ -100,7 +100,7 @@ START_TEST(a_list_that_ends_in_npy_is_a_file)
     const double values[] = {0.5, -2};
     char path[SCRATCH_PATH];
     numbers list;
-    failure f = {""};
+    failure f = {.text = ""};
     attending_write("numbers.npy", row->dtype, 1, (const size_t[]){2}, values);
     scratch_path(path, "numbers.npy");
     ck_assert(numbers_parse(&list, OPTION_ALIBI, path, &f));

@@ -69,7 +69,7 @@ START_TEST(an_output_passes_if_it_is_near_enough)
     const onnx_limit own = {1e-7, row->dtype == CLATTN_BF16 ? 0x1p-6 : 1e-3, 0};
     char report[ONNX_REPORT];
     float got, exact, stored;
-    failure f = {""};
+    failure f = {.text = ""};
     one(&got, row->dtype, row->got);
     one(&exact, row->dtype, row->exact);
     const npy_array expected = one(&stored, row->dtype, row->stored);
@@ -84,7 +84,7 @@ START_TEST(a_refusal_names_the_worst_element)
 {
     float got[12], stored[12];
     char report[ONNX_REPORT];
-    failure f = {""};
+    failure f = {.text = ""};
     const npy_array expected = {.rank = 3,
         .size = {2, 2, 3},
         .count = 12,

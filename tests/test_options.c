@@ -86,7 +86,7 @@ START_TEST(arguments_are_accepted_or_refused_with_the_options_name)
     const struct parse_case *row = &PARSES[_i];
     char *arguments[6] = {NULL};
     options given;
-    failure f = {""};
+    failure f = {.text = ""};
     const int count = count_arguments(row->arguments);
     for (int i = 0; i < count; i++) {
         arguments[i] = calloc(strlen(row->arguments[i]) + 1, 1);
@@ -113,7 +113,7 @@ START_TEST(values_are_those_given)
     char show[] = "--show";
     char *const arguments[] = {model, heads, number, show};
     options given;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert_msg(options_parse(&given, &TRY, 4, arguments, &f), "%s", f.text);
     ck_assert_str_eq(given.value[OPTION_MODEL], "a=b");
     ck_assert_str_eq(given.value[OPTION_HEADS], "-3");
@@ -141,7 +141,7 @@ START_TEST(whole_numbers_are_read_strictly)
 {
     const struct size_case *row = &SIZES[_i];
     size_t value = 0;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool accepted =
         value_size(&value, OPTION_HEADS, row->text, 1, 20, &f);
     ck_assert_msg(accepted == row->accepted && value == row->value,
@@ -178,7 +178,7 @@ START_TEST(numbers_must_be_finite)
 {
     const struct float_case *row = &FLOATS[_i];
     float value = 0.0f;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool accepted = value_float(&value, OPTION_SCALE, row->text, &f);
     ck_assert_msg(accepted == row->accepted && value == row->value,
         "\"%s\": got %d %g: %s", row->text, accepted, (double)value, f.text);
@@ -203,7 +203,7 @@ START_TEST(numbers_must_be_in_range)
 {
     const struct range_case *row = &RANGES[_i];
     float value = -7.0f;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool in_unit =
         value_float_in(&value, OPTION_DROPOUT, row->text, 0.0f, 1.0f, &f);
     ck_assert_msg(in_unit == row->in_unit && (in_unit || value == -7.0f),
@@ -238,7 +238,7 @@ START_TEST(seeds_have_64_bits)
 {
     const struct seed_case *row = &SEEDS[_i];
     uint64_t value = 0;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool accepted = value_uint64(&value, OPTION_SEED, row->text, &f);
     ck_assert_msg(accepted == row->accepted && value == row->value,
         "\"%s\": got %d %llu: %s", row->text, accepted,
@@ -273,7 +273,7 @@ START_TEST(lists_are_read_strictly)
 {
     const struct list_case *row = &LISTS[_i];
     integers list;
-    failure f = {""};
+    failure f = {.text = ""};
     const bool accepted = integers_parse(&list, OPTION_LENGTHS, row->text, &f);
     ck_assert_msg(accepted == (row->count > 0) && list.count == row->count,
         "\"%s\": got %d, %zu values: %s", row->text, accepted, list.count,
@@ -287,7 +287,7 @@ END_TEST
 START_TEST(a_list_that_ends_in_npy_is_a_file)
 {
     integers list;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert(integers_parse(&list, OPTION_LENGTHS, "missing.npy", &f));
     ck_assert(list.is_file);
     ck_assert(!integers_load(&list, 2, 0, 9, "x.npy", &f));
@@ -299,7 +299,7 @@ END_TEST
 START_TEST(a_list_must_fit_its_items_in_number_and_range)
 {
     integers list;
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert(integers_parse(&list, OPTION_LENGTHS, "3,10", &f));
     ck_assert(!integers_load(&list, 3, 0, 9, "x.npy", &f));
     ck_assert_str_eq(

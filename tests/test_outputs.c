@@ -81,7 +81,7 @@ START_TEST(one_file_under_two_options_is_told_with_both)
 {
     const struct pair *p = &PAIRS[_i];
     char output[SCRATCH_PATH], other[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     options given = {.command = NULL};
     const char *name = place(other, p->name);
     given.value[OPTION_OUTPUT] = place(output, p->output);
@@ -106,7 +106,7 @@ END_TEST
 START_TEST(a_list_is_no_file)
 {
     char folder[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     options given = {.command = NULL};
     ck_assert_int_eq(chdir(scratch_path(folder, "")), 0);
     given.value[OPTION_OUTPUT] = given.value[OPTION_LENGTHS] = "0";
@@ -140,7 +140,7 @@ static void check_content(const char *name, const char *wanted)
 START_TEST(a_file_that_fails_leaves_those_before_it_as_they_were)
 {
     char path[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     outputs all = {.count = 0};
     scratch_write(path, "first", "old", 3);
     const size_t files = scratch_count("");
@@ -159,7 +159,7 @@ END_TEST
 /* In a process of its own: 0 if the failure of standard output is told. */
 static int commit_without_stdout(const char *path)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     outputs all = {.count = 0};
     if (!freopen("/dev/full", "wb", stdout))
         return 2;
@@ -199,7 +199,7 @@ static void *raise_here(void *number)
 static void die_writing(
     const char *first, const char *second, int number, bool other_thread)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     outputs all = {.count = 0};
     pthread_t thread;
     if (!add(&all, first, "new", &f))

@@ -80,7 +80,7 @@ static const struct {
 
 START_TEST(what_cannot_be_drawn_is_refused_by_name)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     const char *want = POSSIBLE[_i].message;
     const bool got = picture_possible(
         POSSIBLE[_i].path, POSSIBLE[_i].rows, POSSIBLE[_i].columns, &f);
@@ -141,7 +141,7 @@ static bool draw_alone(const char *path, const reading *r, failure *f)
 static char *drawn(const reading *r, const char *name, size_t *bytes)
 {
     char path[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert_msg(
         draw_alone(scratch_path(path, name), r, &f), "%s: %s", name, f.text);
     char *data = scratch_read(path, bytes);
@@ -339,7 +339,7 @@ END_TEST
 START_TEST(a_path_that_cannot_be_written_is_named)
 {
     char path[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     sentence *s = sentence_new(2, 2);
     scratch_path(path, "none/a.png");
     ck_assert(!draw_alone(path, &s->r, &f));
@@ -351,7 +351,7 @@ END_TEST
 
 START_TEST(a_full_disk_is_a_failure)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     sentence *s = sentence_new(14, 14);
     FILE *full = fopen("/dev/full", "w");
     if (full != NULL && build_draws()) {
@@ -371,7 +371,7 @@ END_TEST
 START_TEST(a_disk_that_fills_up_leaves_nothing_behind)
 {
     char path[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     struct rlimit old, small;
     sentence *s = sentence_new(95, 95);
     scratch_path(path, "h.svg");

@@ -11,6 +11,7 @@
 /* What the made-up call does. */
 static struct {
     clattn_status status;
+    cl_int code;        /* of OpenCL */
     const char *broken; /* of its contract */
     bool wrong;         /* the result is not what it must be */
     size_t changes;  /* which run leaves other bits than the first; 0: none */
@@ -25,6 +26,7 @@ static clattn_status made_up_run(
     call.runs++;
     strcpy(broken, call.broken ? call.broken : "");
     strcpy(error->message, "a reason");
+    error->cl_code = call.code;
     *arena_at(s->memory, 0, 0, 0, 0, 0) =
         call.changes && call.runs == call.changes ? 2.0f : 1.0f;
     return call.status;
@@ -89,6 +91,10 @@ static const struct subject_case {
     {"the result is off", CLATTN_OK, NULL, true, 0, SUBJECT_WRONG, "off", 1},
     {"refused", CLATTN_UNSUPPORTED, NULL, false, 0, SUBJECT_NOT_TAKEN,
         "a reason", 1},
+    {"no memory, which says nothing of the row", CLATTN_NO_MEMORY, NULL, false,
+        0, SUBJECT_NO_MEMORY, "a reason", 1},
+    {"no memory, but with a write", CLATTN_NO_MEMORY, "it wrote", false, 0,
+        SUBJECT_WRONG, "it wrote", 1},
     {"the device fails", CLATTN_DEVICE_ERROR, NULL, false, 0, SUBJECT_WRONG,
         "a reason", 1},
     {"no compiler", CLATTN_BUILD_FAILED, NULL, false, 0, SUBJECT_WRONG,
@@ -123,6 +129,23 @@ START_TEST(every_fault_of_a_repeated_call_is_found_and_ends_it)
 }
 END_TEST
 
+/* Not every driver means memory: some say so of a kernel that strayed. */
+START_TEST(a_device_out_of_resources_is_wrong_and_out_of_memory_is_not)
+{
+    char why[ARENA_TEXT] = "";
+    subject s;
+    arena memory;
+    make_subject(&s, &memory);
+    memset(&call, 0, sizeof call);
+    call.status = CLATTN_NO_MEMORY;
+    call.code = CL_OUT_OF_RESOURCES;
+    ck_assert_int_eq(subject_run(&s, NULL, why), SUBJECT_WRONG);
+    call.code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    ck_assert_int_eq(subject_run(&s, NULL, why), SUBJECT_NO_MEMORY);
+    subject_destroy(&s);
+}
+END_TEST
+
 START_TEST(a_run_and_another_are_compared)
 {
     char why[ARENA_TEXT] = "";
@@ -146,6 +169,8 @@ int main(void)
     tcase_add_loop_test(made_up,
         every_fault_of_a_repeated_call_is_found_and_ends_it, 0,
         (int)COUNT(CASES));
+    tcase_add_test(
+        made_up, a_device_out_of_resources_is_wrong_and_out_of_memory_is_not);
     tcase_add_test(made_up, a_run_and_another_are_compared);
     suite_add_tcase(suite, made_up);
     return suite_main(suite, 0);

@@ -54,7 +54,8 @@ bool onnx_folder_list(onnx_folder *list, const char *root, failure *f)
             ok = add_name(list, e->d_name);
     closedir(entries);
     if (!ok)
-        return fail(f, "no memory for the names of %zu cases", list->count);
+        return fail_memory(
+            f, "no memory for the names of %zu cases", list->count);
     if (list->count == 0)
         return fail(f, "%s: has no folders, so there is no case", root);
     qsort(list->name, list->count, sizeof *list->name, by_name);

@@ -49,8 +49,9 @@ static bool take_keys(void **joined, onnx_view *all, const onnx_case *c,
                               onnx_tensor_name(past), f))
         return false;
     *joined = onnx_join(all, &before, new);
-    return *joined != NULL || fail(f, "no memory for %s and what follows it",
-                                  onnx_tensor_name(past));
+    return *joined != NULL ||
+           fail_memory(f, "no memory for %s and what follows it",
+               onnx_tensor_name(past));
 }
 
 static clattn_tensor placed(const onnx_view *view)
@@ -118,7 +119,7 @@ static bool take_mask(onnx_problem *p, const onnx_case *c, failure *f)
         return true;
     at->data = p->mask = onnx_widen(&at->bytes, given, Lk);
     return p->mask != NULL ||
-           fail(f, "no memory for attn_mask with %zu columns", Lk);
+           fail_memory(f, "no memory for attn_mask with %zu columns", Lk);
 }
 
 /* The key on which row 0 of an item stands that has n keys by
@@ -130,7 +131,7 @@ static bool take_offsets(onnx_problem *p, const onnx_case *c, failure *f)
 
     p->offsets = calloc(a->B + 1, sizeof *p->offsets);
     if (p->offsets == NULL)
-        return fail(f, "no memory for %zu diagonal offsets", a->B);
+        return fail_memory(f, "no memory for %zu diagonal offsets", a->B);
     for (size_t b = 0; b < a->B; ++b) {
         const int64_t offset = (int64_t)n[b] - (int64_t)a->Lq;
         if (a->Lq > INT32_MAX || offset < INT32_MIN)

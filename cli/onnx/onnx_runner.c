@@ -44,7 +44,8 @@ static bool make_blank(onnx_memory *to, const npy_array *like, failure *f)
     to->bytes = like->count * onnx_dtype_bytes(like->dtype);
     to->data = malloc(to->bytes + 1);
     if (to->data == NULL)
-        return fail(f, "no memory for an output of %zu bytes", to->bytes);
+        return fail_memory(
+            f, "no memory for an output of %zu bytes", to->bytes);
     memset(to->data, 0xff, to->bytes + 1);
     return true;
 }
@@ -222,7 +223,7 @@ static clattn_status attend_forced(const onnx_runner *r, onnx_results *to,
 {
     a.kernel = r->kernel;
     const clattn_status status = attend(r, &a, p, &to->y, &to->scores, error);
-    *cannot = status == CLATTN_UNSUPPORTED && r->kernel != NULL;
+    *cannot = status == CLATTN_UNSUPPORTED && (r->kernel != NULL || r->limited);
     return status;
 }
 
@@ -238,7 +239,11 @@ clattn_status onnx_runner_attend(const onnx_runner *r, onnx_results *to,
     if (!to->scores_apart)
         return status;
     status = attend_forced(r, to, p->attention, p, cannot, error);
-    return status == CLATTN_OK ? attend_stage(r, to, p, error) : status;
+    if (status != CLATTN_OK)
+        return status;
+    status = attend_stage(r, to, p, error);
+    *cannot = status == CLATTN_UNSUPPORTED && r->limited;
+    return status;
 }
 
 void onnx_runner_explain(FILE *to, const onnx_runner *r, const onnx_problem *p)

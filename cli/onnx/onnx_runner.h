@@ -17,6 +17,8 @@ enum onnx_path {
 typedef struct onnx_runner {
     enum onnx_path path;
     const char *kernel; /* forced, or NULL */
+    bool limited; /* the environment keeps kernels out, so that what is left
+                           may not compute everything */
     session device;
     cl_command_queue queue;
 } onnx_runner;
@@ -38,8 +40,8 @@ void onnx_results_free(onnx_results *to);
 /*
  * One call for Y and qk_matmul_output; two if they need descriptors of their
  * own, or if the forced kernel cannot return the stage that is asked for.
- * CLATTN_UNSUPPORTED with *cannot true: the forced kernel does not compute this
- * problem.
+ * CLATTN_UNSUPPORTED with *cannot true: the forced kernel, or what the
+ * environment leaves, does not compute this problem.
  */
 clattn_status onnx_runner_attend(const onnx_runner *r, onnx_results *to,
     const onnx_problem *p, bool *cannot, clattn_error *error);

@@ -128,7 +128,8 @@ static void finish(trial *t)
 static void print(FILE *to, const char *name, enum onnx_verdict verdict,
     const trial *t, const failure *f)
 {
-    static const char *const WORDS[ONNX_VERDICTS] = {"pass", "FAIL", "skip"};
+    static const char *const WORDS[ONNX_VERDICTS] = {
+        "pass", "FAIL", "skip", "FAIL"};
     fprintf(to, "%s  %-61s ", WORDS[verdict], name);
     if (verdict == ONNX_PASSED)
         fprintf(to, "%s\n", t->line);
@@ -141,7 +142,7 @@ enum onnx_verdict onnx_verdict_of(FILE *to, const onnx_runner *r,
     const char *root, const char *name, bool verbose)
 {
     char folder[PATH_BYTES];
-    failure f = {""};
+    failure f = {.text = ""};
     trial t = {.cannot = false};
     enum onnx_verdict verdict = ONNX_FAILED;
 
@@ -152,6 +153,8 @@ enum onnx_verdict onnx_verdict_of(FILE *to, const onnx_runner *r,
         verdict = ONNX_PASSED;
     else if (t.cannot)
         verdict = ONNX_SKIPPED;
+    else if (f.no_memory)
+        verdict = ONNX_NO_MEMORY;
     print(to, name, verdict, &t, &f);
     if (verbose && t.c.given[ONNX_Q]) {
         onnx_problem_print(to, &t.problem);

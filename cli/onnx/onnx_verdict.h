@@ -10,7 +10,8 @@
 enum onnx_verdict {
     ONNX_PASSED,
     ONNX_FAILED,
-    ONNX_SKIPPED, /* the forced kernel does not compute this */
+    ONNX_SKIPPED,   /* the kernels that are allowed do not compute this */
+    ONNX_NO_MEMORY, /* so nothing is known */
     ONNX_VERDICTS
 };
 

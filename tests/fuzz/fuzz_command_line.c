@@ -89,7 +89,7 @@ static void check_given(
 
 static void check_command(const command *c, char *const *arguments, int count)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     options given;
     if (!options_parse(&given, c, count, arguments, &f)) {
         fuzz_require(f.text[0] != '\0', "wrong use has a reason");

@@ -24,7 +24,7 @@ static size_t element_bytes(int32_t dtype)
 
 static void check_array(npy_array *array, const char *path)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     char text[200];
     size_t count = 1;
     fuzz_require(array->rank <= NPY_MAX_RANK, "a rank is within its bounds");
@@ -41,7 +41,7 @@ static void check_array(npy_array *array, const char *path)
 
 static void read_reals(const char *path, enum npy_two_bytes two_bytes)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     npy_array array;
     if (npy_read(&array, path, two_bytes, &f)) {
         check_array(&array, path);
@@ -55,7 +55,7 @@ static void read_reals(const char *path, enum npy_two_bytes two_bytes)
 
 static void read_integers(const char *path)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     int32_t *values = NULL;
     size_t count = 0;
     if (npy_read_int32(&values, &count, path, &f)) {

@@ -12,7 +12,7 @@
 
 static void check_tensor(const safetensors *file, const safetensor *t)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     fuzz_require(safetensors_find(file, t->name) == t, "a name finds its own");
     fuzz_require(t->rank <= SAFETENSORS_MAX_RANK, "a rank is within bounds");
     fuzz_require(strlen(t->dtype_name) > 0, "a dtype has a name");
@@ -27,7 +27,7 @@ static void check_tensor(const safetensors *file, const safetensor *t)
 
 static void check_file(const char *path)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     safetensors *file = safetensors_open(path, &f);
     fuzz_require(
         file != NULL || f.text[0] != '\0', "a refused file has a reason");
@@ -40,7 +40,7 @@ static void check_file(const char *path)
 
 static void check_model(const char *path, size_t heads)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     model_layer layer;
     const model_request request = {.path = path, .heads = heads};
     if (!model_load(&layer, &request, &f)) {

@@ -12,7 +12,7 @@
 
 void stored_read_path(npy_array *array, const char *path)
 {
-    failure f = {""};
+    failure f = {.text = ""};
     ck_assert_msg(npy_read(array, path, NPY_NO_BF16, &f), "%s", f.text);
     ck_assert_msg(npy_to_f32(array, path, &f), "%s", f.text);
 }
@@ -35,7 +35,7 @@ void stored_write(
     const char *name, size_t rank, const size_t *size, const float *values)
 {
     char path[SCRATCH_PATH];
-    failure f = {""};
+    failure f = {.text = ""};
     scratch_path(path, name);
     ck_assert_msg(
         stored_alone(path, values, CLATTN_F32, rank, size, &f), "%s", f.text);
