@@ -117,7 +117,7 @@ START_TEST(npy_read_gives_c_order_and_exact_values)
 {
     const struct read_case *c = &READS[_i];
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a;
     npy_file(path, c->version, c->header, c->data, c->bytes);
     ck_assert_msg(
@@ -142,7 +142,7 @@ START_TEST(bool_is_read_as_it_is)
     static const char *const DESCRS[] = {"|b1", "?", "<b1"};
     for (size_t i = 0; i < COUNT(DESCRS); ++i) {
         char path[SCRATCH_PATH], header[200];
-        failure f = {{0}};
+        failure f = {.text = ""};
         npy_array a;
         snprintf(header, sizeof header, NPY_HEADER("%s", "True", "(2, 2)"),
             DESCRS[i]);
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(a_finite_f8_beyond_f32_is_refused_not_made_infinite)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a;
     /* 1 and -DBL_MAX, which people write into masks. */
     npy_file(path, 1, NPY_HEADER("<f8", "False", "(2,)"),
@@ -196,7 +196,7 @@ START_TEST(npy_read_takes_pipes)
 {
     const struct pipe_case *c = &PIPES[_i];
     char path[SCRATCH_PATH], header[200];
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a;
     int fd = -1;
     unsigned char *file = calloc(1, c->bytes + 500);
@@ -226,7 +226,7 @@ END_TEST
 START_TEST(a_pipe_cannot_ask_for_a_huge_header)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a;
     int fd = -1;
     scratch_pipe(path, &fd, BYTES("\x93NUMPY\2\0\xff\xff\xff\xff{"));
@@ -260,7 +260,7 @@ START_TEST(values_beyond_2_gib_are_found)
     const size_t count = ((size_t)1 << 31) + 64;
     char path[SCRATCH_PATH], header[200];
     unsigned char start[300];
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a;
     if (available_kib() < 6L << 20) {
         puts("test_npy: less than 6 GiB of memory: the test beyond 2 GiB is "
@@ -336,7 +336,7 @@ START_TEST(npy_read_int32_takes_every_width_that_fits)
 {
     const struct whole_case *c = &WHOLES[_i];
     char path[SCRATCH_PATH], header[200];
-    failure f = {{0}};
+    failure f = {.text = ""};
     int32_t *values = NULL;
     size_t count = 99;
     snprintf(header, sizeof header, NPY_HEADER("%s", "False", "%s"), c->descr,

@@ -15,7 +15,7 @@
 static void check_refusal(
     const char *about, const char *path, const char *message)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     npy_array a = {.rank = 5};
     ck_assert_msg(!npy_read(&a, path, NPY_NO_BF16, &f), "%s: is read", about);
     ck_assert_msg(strncmp(f.text, path, strlen(path)) == 0,
@@ -211,7 +211,7 @@ START_TEST(every_cut_header_is_refused)
         "{'descr': '<f4', 'fortran_order': False, 'shape': (12L, 3), }";
     const size_t whole = sizeof TEXT - 1;
     npy_header header;
-    failure f = {{0}};
+    failure f = {.text = ""};
     for (size_t bytes = 0; bytes < whole; ++bytes) {
         f.text[0] = 0;
         ck_assert_msg(!parse_exactly(&header, TEXT, bytes, &f),

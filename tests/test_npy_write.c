@@ -20,7 +20,7 @@ START_TEST(npy_write_writes_what_numpy_would)
     const float data[] = {1, 2};
     const size_t size[] = {2, 1};
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     size_t bytes = 0;
     scratch_path(path, "written.npy");
     ck_assert_msg(
@@ -48,7 +48,7 @@ START_TEST(what_is_written_is_read_again)
     for (size_t k = 0; k < COUNT(DTYPES) * (NPY_MAX_RANK + 1); ++k) {
         size_t rank = k / COUNT(DTYPES), which = k % COUNT(DTYPES), bytes = 0;
         char path[SCRATCH_PATH];
-        failure f = {{0}};
+        failure f = {.text = ""};
         npy_array a;
         scratch_path(path, "round.npy");
         ck_assert_msg(stored_alone(path, data, DTYPES[which], rank, size, &f),
@@ -70,7 +70,7 @@ START_TEST(empty_arrays_are_written_and_long_shapes_fit)
     const size_t none[] = {0, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX,
         SIZE_MAX, SIZE_MAX};
     char path[SCRATCH_PATH], text[200];
-    failure f = {{0}};
+    failure f = {.text = ""};
     size_t bytes = 0;
     scratch_path(path, "empty.npy");
     ck_assert_msg(
@@ -87,7 +87,7 @@ START_TEST(npy_write_fails_with_the_file_named)
     const float data[] = {1};
     const size_t size[] = {1};
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     scratch_path(path, "no/such/folder.npy");
     ck_assert(!stored_alone(path, data, CLATTN_F32, 1, size, &f));
     ck_assert_msg(strncmp(f.text, path, strlen(path)) == 0, "%s", f.text);

@@ -70,7 +70,7 @@ static const char *fresh(char *path, const char *name)
 START_TEST(a_file_appears_at_commit_and_alone)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     fresh(path, "out");
     ck_assert_msg(output_file_possible(path, &f), "%s", f.text);
     ck_assert_uint_eq(scratch_count("d"), 0);
@@ -87,7 +87,7 @@ END_TEST
 START_TEST(an_older_file_stays_until_commit)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     scratch_write(fresh(path, "out") ? path : path, "d/out", "old", 3);
     ck_assert_msg(output_file_possible(path, &f), "%s", f.text);
     output_file *file = output_file_open(path, &f);
@@ -109,7 +109,7 @@ START_TEST(several_files_of_one_folder_are_open_at_once)
 {
     char path[3][SCRATCH_PATH];
     output_file *file[3];
-    failure f = {{0}};
+    failure f = {.text = ""};
     static const char *const NAMES[] = {"several0", "several1", "several2"};
     for (size_t i = 0; i < 3; ++i) {
         file[i] = output_file_open(scratch_path(path[i], NAMES[i]), &f);
@@ -127,7 +127,7 @@ END_TEST
 START_TEST(left_over_temporary_files_are_passed_over)
 {
     char path[SCRATCH_PATH], left[SCRATCH_PATH], name[100];
-    failure f = {{0}};
+    failure f = {.text = ""};
     snprintf(name, sizeof name, ".clattn-%ld-0.tmp", (long)getpid());
     scratch_write(left, name, "left", 4);
     ck_assert_msg(
@@ -141,7 +141,7 @@ END_TEST
 START_TEST(permissions_are_those_of_any_new_file_or_the_old_ones)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     mode_t before = umask(027);
     ck_assert_msg(write_out(scratch_path(path, "mode"), "a", &f), "%s", f.text);
     ck_assert_uint_eq(mode_of(path), 0640);
@@ -158,7 +158,7 @@ END_TEST
 START_TEST(links_survive_and_their_files_are_replaced)
 {
     char file[SCRATCH_PATH], link[SCRATCH_PATH], outer[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     fresh(file, "out");
     scratch_write(file, "d/out", "old", 3);
     ck_assert_int_eq(symlink("d/out", scratch_path(link, "link")), 0);
@@ -176,7 +176,7 @@ END_TEST
 START_TEST(a_link_to_nothing_makes_what_it_names)
 {
     char file[SCRATCH_PATH], link[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     fresh(file, "out");
     ck_assert_int_eq(symlink("d/out", scratch_path(link, "dangling")), 0);
     ck_assert_msg(output_file_possible(link, &f), "%s", f.text);
@@ -190,7 +190,7 @@ END_TEST
 
 static void check_refusal(const char *path, const char *message)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     ck_assert_msg(!output_file_possible(path, &f), "'%s' is possible", path);
     ck_assert_msg(strstr(f.text, path) && strstr(f.text, message),
         "possible: '%s' lacks '%s' or '%s'", f.text, path, message);
@@ -225,7 +225,7 @@ END_TEST
 /* In a process that is not root: 0 if both are refused. */
 static int refused_as_user(const char *file, const char *beside)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
         return 2;
     bool refused = !output_file_possible(file, &f) &&
@@ -266,7 +266,7 @@ static const size_t TOO_MUCH[] = {4097, 100000};
 START_TEST(a_failed_write_leaves_the_older_file_alone)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     struct rlimit before, limit;
     fresh(path, "out");
     scratch_write(path, "d/out", "old", 3);
@@ -292,7 +292,7 @@ END_TEST
 
 START_TEST(a_full_device_is_reported_at_commit)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     char *text = calloc(1, TOO_MUCH[_i]);
     ck_assert_ptr_nonnull(text);
     ck_assert(output_file_possible("/dev/full", &f));
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(a_target_that_became_a_folder_fails_and_leaves_nothing)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     fresh(path, "out");
     output_file *file = output_file_open(path, &f);
     ck_assert_msg(file != NULL, "%s", f.text);
@@ -326,7 +326,7 @@ START_TEST(devices_and_pipes_are_written_and_stay)
 {
     char path[SCRATCH_PATH], text[20] = {0};
     int ends[2];
-    failure f = {{0}};
+    failure f = {.text = ""};
     ck_assert_msg(output_file_possible("/dev/null", &f), "%s", f.text);
     ck_assert_msg(write_out("/dev/null", "x", &f), "%s", f.text);
     struct stat status;
@@ -347,7 +347,7 @@ END_TEST
 START_TEST(a_named_pipe_is_not_opened_to_ask)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     ck_assert_int_eq(mkfifo(scratch_path(path, "fifo"), 0600), 0);
     ck_assert_msg(output_file_possible(path, &f), "%s", f.text);
 }
@@ -355,7 +355,7 @@ END_TEST
 
 static void print_and_write(const char *path, const char *name)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     if (!freopen(path, "wb", stdout))
         _exit(2);
     printf("before ");

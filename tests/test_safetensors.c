@@ -93,7 +93,7 @@ static void check_tensor(const struct read_case *c, const safetensor *t)
     for (size_t d = 0; d < c->rank; ++d)
         ck_assert_msg(t->size[d] == c->size[d], "%s: size %zu is %zu", c->about,
             d, t->size[d]);
-    failure f = {{0}};
+    failure f = {.text = ""};
     float *values = safetensor_to_f32(t, &f);
     ck_assert_msg(values != NULL, "%s: %s", c->about, f.text);
     for (size_t i = 0; i < c->count; ++i)
@@ -108,7 +108,7 @@ START_TEST(tensors_are_found_and_converted_exactly)
     const struct read_case *c = &READS[_i];
     for (int padding = 0; padding < 8; ++padding) {
         char path[SCRATCH_PATH], header[2000];
-        failure f = {{0}};
+        failure f = {.text = ""};
         snprintf(
             header, sizeof header, "%s%.*s", c->header, padding, "        ");
         safetensors_file(path, header, c->data, c->bytes);
@@ -127,7 +127,7 @@ START_TEST(a_file_without_tensors_is_empty)
     static const char *const HEADERS[] = {"{}", "{\"__metadata__\":{}}"};
     for (size_t i = 0; i < COUNT(HEADERS); ++i) {
         char path[SCRATCH_PATH];
-        failure f = {{0}};
+        failure f = {.text = ""};
         safetensors_file(path, HEADERS[i], "", 0);
         safetensors *file = safetensors_open(path, &f);
         ck_assert_msg(file != NULL, "%s: %s", HEADERS[i], f.text);
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(tensors_come_in_the_order_of_their_names)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     static const char HEADER[] =
         "{" TENSOR("b.2", "U8", "[1]", "[3,4]") "," TENSOR(
             "a", "I8", "[1]", "[2,3]") "," TENSOR("b.10", "BOOL", "[1]",
@@ -202,7 +202,7 @@ START_TEST(dtypes_that_are_not_converted_are_listed_and_named)
 {
     const struct dtype_case *c = &DTYPES[_i];
     char path[SCRATCH_PATH], header[200], text[200];
-    failure f = {{0}};
+    failure f = {.text = ""};
     snprintf(header, sizeof header, "{" TENSOR("w", "%s", "%s", "[0,%zu]") "}",
         c->name, c->shape, c->bytes);
     safetensors_file(path, header, (const char[32]){0}, c->bytes);
@@ -222,7 +222,7 @@ END_TEST
 START_TEST(a_finite_f64_beyond_f32_is_refused)
 {
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     safetensors_file(path, "{" TENSOR("w", "F64", "[1]", "[0,8]") "}",
         "\xff\xff\xff\xff\xff\xff\xef\x7f", 8);
     safetensors *file = safetensors_open(path, &f);
@@ -240,7 +240,7 @@ START_TEST(tensors_beyond_4_gib_are_found)
 {
     const uint64_t hole = ((uint64_t)5 << 30) + 1;
     char path[SCRATCH_PATH], header[300];
-    failure f = {{0}};
+    failure f = {.text = ""};
     snprintf(header, sizeof header,
         "{" TENSOR("a", "U8", "[%" PRIu64 "]", "[0,%" PRIu64 "]") "," TENSOR(
             "b", "F32", "[1]", "[%" PRIu64 ",%" PRIu64 "]") "}",

@@ -23,7 +23,7 @@ static size_t put_length(unsigned char *to, uint64_t length)
 static void check_refusal(
     const char *about, const char *path, const char *message)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     safetensors *file = safetensors_open(path, &f);
     ck_assert_msg(file == NULL, "%s: is read", about);
     ck_assert_msg(strncmp(f.text, path, strlen(path)) == 0,

@@ -84,7 +84,7 @@ START_TEST(token_files_become_printable_words)
 {
     const struct file_case *c = &FILES[_i];
     char path[SCRATCH_PATH];
-    failure f = {{0}};
+    failure f = {.text = ""};
     words w;
     scratch_write(path, "tokens.txt", c->data, c->bytes);
     ck_assert_msg(
@@ -103,7 +103,7 @@ END_TEST
 static void check_refusal(
     const char *path, size_t expected, const char *message)
 {
-    failure f = {{0}};
+    failure f = {.text = ""};
     words w = {7, NULL};
     ck_assert_msg(!words_read(&w, path, expected, &f), "%s is read", path);
     ck_assert_msg(
