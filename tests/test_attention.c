@@ -13,7 +13,7 @@
 #include "suite.h"
 
 enum {
-    MAX_ROWS = 16
+    MAX_ROWS = 32
 };
 
 /* How often each row took a case, and how often it said that it cannot. */

@@ -231,7 +231,7 @@ END_TEST
 START_TEST(a_kernel_that_was_built_too_small_is_declined_for_the_next_row)
 {
     planning s = planning_start();
-    char text[1200];
+    char text[2000];
     planning_only(&s, "tiled");
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert_str_eq(s.p.row->name, "tiled16");
@@ -259,7 +259,7 @@ END_TEST
 START_TEST(the_text_of_a_plan_is_cut_to_fit)
 {
     planning s = planning_start();
-    char all[1500], text[1500];
+    char all[2400], text[2400];
     everything(&s);
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     plan_text(all, sizeof all, &s.p, &s.declined);
