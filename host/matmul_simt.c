@@ -33,8 +33,8 @@ static size_t local_bytes(const tile *t, bool rows_are_n)
     return sizeof(float) * (t->BM * stride + b);
 }
 
-/* Passes of a work-item's loops for BK of K, rounded up, as if nothing were
-   unrolled. */
+/* Passes of a work-item's loops for BK of K, and for its sums before and after,
+   rounded up, as if nothing were unrolled. */
 static size_t step_passes(const tile *t)
 {
     const size_t RM = t->BM / t->WY, RN = t->BN / t->WX;
@@ -42,27 +42,30 @@ static size_t step_passes(const tile *t)
     return t->BK / 4 * (RM + RN + 4 * (1 + RN + RM * (1 + RN))) + staged + 1;
 }
 
-/* Terms of one launch. */
+static size_t end_passes(const tile *t)
+{
+    return 2 * (t->BM / t->WY + 1) * (t->BN / t->WX + 1);
+}
+
+/* Terms of one launch, where one step fits. */
 static size_t part_of(const tile *t, const device_limits *limits)
 {
-    const size_t ends = 2 * (t->BM / t->WY + 1) * (t->BN / t->WX + 1);
     if (limits->max_iterations == 0)
         return (size_t)0x7fffff00 / t->BK * t->BK;
-    return limits->max_iterations > ends
-               ? (limits->max_iterations - ends) / step_passes(t) * t->BK
-               : 0;
+    return (limits->max_iterations - end_passes(t)) / step_passes(t) * t->BK;
 }
 
 bool propose_matmul_simt(proposal *p, declined_rows *declined,
     const kernel_row *row, const matmul_job *job, const device_limits *limits)
 {
     const tile *t = &TILES[row->tile];
-    p->part = part_of(t, limits);
     if (!is_for_device(declined, p, limits) ||
         !group_fits(declined, row, limits, t->WX * t->WY, 1,
             local_bytes(t, job->b_rows_are_n)) ||
-        !sum_fits(declined, row, p->part, job->K, job->c_dtype, "y") ||
-        !loops_fit(declined, row, limits, p->part < t->BK ? SIZE_MAX : 0))
+        !loops_fit(declined, row, limits, step_passes(t) + end_passes(t)))
+        return false;
+    p->part = part_of(t, limits);
+    if (!sum_fits(declined, row, p->part, job->K, job->c_dtype, "y"))
         return false;
     plan_need(p, "matmul_simt", t->WX * t->WY,
         "-DB_ROWS=%s -DAT=%d -DBT=%d -DCT=%d -DBM=%zu -DBN=%zu -DBK=%zu "
