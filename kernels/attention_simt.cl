@@ -117,8 +117,8 @@ typedef struct block {
     int j, n, banded;
 } block;
 
-/* s = q.k for the group's rows and a block of keys.  All that was in `tiles`
-   has been used up. */
+/* s = q.k for the group's rows and a block of keys, of which `rows` and `keys`
+   are there.  Other items may still be reading `tiles`. */
 INLINE void score_block(float s[RM][RN], __local float *tiles,
     __global const q_element *q, const long q_row, const int rows,
     __global const k_element *k, const long k_row, const int keys,
