@@ -130,7 +130,7 @@ INLINE void score_block(float s[RM][RN], __local float *tiles,
         UNROLL
         for (int j = 0; j < RN; ++j)
             s[i][j] = 0.0f;
-    _Pragma("nounroll")
+    NO_UNROLL
     for (int c = 0; c < D; c += DC) {
         barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
         stage_q(tiles, QK_STRIDE, q + c, q_row, rows, D - c, BR, DC, own->lid);
