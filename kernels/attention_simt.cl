@@ -177,7 +177,7 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
         UNROLL
         for (int w = 0; w < RN; ++w) {
             const int key = own->x + WX * w;
-            s[i][w] = rule_score(s[i][w], p, slope, beyond + (key - row),
+            s[i][w] = rule_score(s[i][w], p, slope, beyond + key - row,
                 mask_row + (b->j + key) * p->mask_column, key < b->n);
         }
     }
@@ -187,8 +187,11 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
             UNROLL
             for (int w = 0; w < RN; ++w) {
                 const int row = own->y + WY * i, key = own->x + WX * w;
-                const float t = rule_band(s[i][w], seen, step + (key - row));
-                s[i][w] = key < b->n ? t : -INFINITY;
+                float t = key < b->n ? s[i][w] : -INFINITY;
+#if BAND
+                t = rule_band(t, seen, step + key - row);
+#endif
+                s[i][w] = t;
             }
 }
 

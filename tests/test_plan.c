@@ -147,19 +147,19 @@ static const struct {
     bool cpu;
     const char *kernel, *row, *words;
 } REGISTERS[] = {
-    {"a GPU", 64, 1024, 48 << 10, false, NULL, "simt128", ""},
-    {"more columns", 65, 1024, 48 << 10, false, NULL, "simt64",
-        "simt128: keeps at most 64 columns of out in registers, not 65"},
-    {"many columns", 129, 1024, 48 << 10, false, NULL, "simt64w",
-        "simt64: keeps at most 128"},
+    {"a GPU", 64, 1024, 48 << 10, false, NULL, "simt64", ""},
+    {"more columns", 65, 1024, 48 << 10, false, NULL, "simt64w",
+        "simt64: keeps at most 64 columns of out in registers, not 65"},
     {"columns that no tile keeps", 257, 1024, 48 << 10, false, NULL, "items16",
         "simt32: keeps at most 256"},
+    {"more columns, groups of 255", 65, 255, 48 << 10, false, NULL, "simt32",
+        "simt64w: needs 256 work-items, the device has 255"},
     {"groups of 127", 48, 127, 48 << 10, false, NULL, "simt32",
-        "simt128: needs 128 work-items, the device has 127"},
+        "simt64: needs 128 work-items, the device has 127"},
     {"groups of 63", 48, 63, 48 << 10, false, NULL, "items16",
         "simt32: needs 64 work-items, the device has 63"},
     {"8 KiB of local memory", 64, 1024, 8 << 10, false, NULL, "simt32",
-        "simt64: needs 14336 bytes of local memory, the device has 8192"},
+        "simt64: needs 20480 bytes of local memory, the device has 8192"},
     {"a CPU", 48, 1024, 48 << 10, true, "fused", "lanes", ""},
     {"a CPU, by name", 48, 1024, 48 << 10, true, "simt64w", "simt64w", ""},
 };

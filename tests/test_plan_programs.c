@@ -267,17 +267,17 @@ START_TEST(a_kernel_that_spills_is_declined_unless_it_was_asked_for)
     const built_kernel *const spills[MAX_NEEDS] = {&spilt};
     s.limits = planning_gpu();
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
-    ck_assert_str_eq(s.p.row->name, "simt128");
+    ck_assert_str_eq(s.p.row->name, "simt64");
     ck_assert(plan_accept(&s.p, fits, &s.declined));
     ck_assert(!plan_accept(&s.p, spills, &s.declined));
     ck_assert_msg(strstr(s.declined.text,
-                      "simt128: attention_simt as built keeps 65 bytes"),
+                      "simt64: attention_simt as built keeps 65 bytes"),
         "%s", s.declined.text);
     ck_assert_int_eq(plan_attention(&s.p, &s.problem, &s.limits, &s.wishes,
                          &s.declined, &s.error),
         CLATTN_OK);
-    ck_assert_str_eq(s.p.row->name, "simt64");
-    s.wishes.kernel = "simt128";
+    ck_assert_str_eq(s.p.row->name, "simt64w");
+    s.wishes.kernel = "simt64";
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert(plan_accept(&s.p, spills, &s.declined));
 }
