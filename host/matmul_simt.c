@@ -69,10 +69,10 @@ bool propose_matmul_simt(proposal *p, declined_rows *declined,
         return false;
     plan_need(p, "matmul_simt", t->WX * t->WY,
         "-DB_ROWS=%s -DAT=%d -DBT=%d -DCT=%d -DBM=%zu -DBN=%zu -DBK=%zu "
-        "-DWX=%zu -DWY=%zu",
+        "-DWX=%zu -DWY=%zu -DFMA=%d",
         job->b_rows_are_n ? "B_ROWS_N" : "B_ROWS_K", (int)job->a_dtype,
-        (int)job->b_dtype, (int)job->c_dtype, t->BM, t->BN, t->BK, t->WX,
-        t->WY);
+        (int)job->b_dtype, (int)job->c_dtype, t->BM, t->BN, t->BK, t->WX, t->WY,
+        limits->fused_adds);
     p->private_bytes = p->asked ? 0 : SPILLED_BYTES;
     snprintf(p->note, sizeof p->note, "tiles of %zu x %zu", t->BM, t->BN);
     return true;

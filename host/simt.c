@@ -110,15 +110,17 @@ static bool columns_fit(declined_rows *declined, const kernel_row *row,
     return false;
 }
 
-static void need_kernel(proposal *p, const clattn_attention *a, const tile *t)
+static void need_kernel(proposal *p, const clattn_attention *a,
+    const device_limits *limits, const tile *t)
 {
     char rules[200];
     rules_options(rules, sizeof rules, a);
     plan_need(p, "attention_simt", t->WX * t->WY,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DBR=%zu -DBC=%zu "
-        "-DWX=%zu -DWY=%zu -DKC=%zu -DDC=%zu",
+        "-DWX=%zu -DWY=%zu -DKC=%zu -DDC=%zu -DFMA=%d",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->k.dtype, (int)a->v.dtype,
-        (int)a->out.dtype, t->BR, t->BC, t->WX, t->WY, t->KC, t->DC);
+        (int)a->out.dtype, t->BR, t->BC, t->WX, t->WY, t->KC, t->DC,
+        limits->fused_adds);
     p->group_rows = t->BR;
 }
 
@@ -134,7 +136,7 @@ bool propose_simt(proposal *p, declined_rows *declined, const kernel_row *row,
             declined, row, limits, t.WX * t.WY, 1, local_bytes(a->Dv, &t)) ||
         !loops_fit(declined, row, limits, loop_passes(a, &t)))
         return false;
-    need_kernel(p, a, &t);
+    need_kernel(p, a, limits, &t);
     p->private_bytes = p->asked ? 0 : SPILLED_BYTES;
     snprintf(p->note, sizeof p->note,
         "groups of %zu rows, %zu x %zu of them, %zu keys at a time", t.BR,

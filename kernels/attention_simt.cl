@@ -168,7 +168,6 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
 {
     const int step = b->j - at->first;
     const int beyond = near(step - at->it.diagonal);
-    const band seen = band_of(p, &at->it);
     UNROLL
     for (int i = 0; i < RM; ++i) {
         const int row = own->y + WY * i;
@@ -181,25 +180,29 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
                 mask_row + (b->j + key) * p->mask_column, key < b->n);
         }
     }
-    if (b->banded || b->n < BC)
+    if (b->n < BC)
+        UNROLL
+        for (int w = 0; w < RN; ++w)
+            UNROLL
+            for (int i = 0; i < RM; ++i)
+                s[i][w] = own->x + WX * w < b->n ? s[i][w] : -INFINITY;
+#if BAND
+    const band seen = band_of(p, &at->it);
+    if (b->banded)
         UNROLL
         for (int i = 0; i < RM; ++i)
             UNROLL
-            for (int w = 0; w < RN; ++w) {
-                const int row = own->y + WY * i, key = own->x + WX * w;
-                float t = key < b->n ? s[i][w] : -INFINITY;
-#if BAND
-                t = rule_band(t, seen, step + key - row);
+            for (int w = 0; w < RN; ++w)
+                s[i][w] = rule_band(s[i][w], seen,
+                    step + own->x + WX * w - (own->y + WY * i));
 #endif
-                s[i][w] = t;
-            }
 }
 
 /* value[i] becomes `join` of the values of all items of the row; `told` is not
    in use. */
 #define DEFINE_OVER_ROW(NAME, JOIN)                                            \
     INLINE void NAME(                                                          \
-        float value[RM], __local float *told, const work_item *own)        \
+        float value[RM], __local float *told, const work_item *own)            \
     {                                                                          \
         UNROLL                                                                 \
         for (int i = 0; i < RM; ++i)                                           \
