@@ -16,13 +16,13 @@ typedef struct tile {
 /*
  * By kernel_row.tile.  Sums of an item: BR/WY x BC/WX scores and BR/WY x Dv/WX
  * outputs; the more there are, the fewer reads of local memory for each
- * multiply-add, and past 64 or 80 the rest of the kernel no longer fits in 255
- * registers.  The third is for devices with small groups and 8 KiB of local
- * memory.  The last, 128 sums, spills by the compilers that it was tried with:
- * it is there to be asked for.
+ * multiply-add, and with both 64 the rest of the kernel no longer fits in 255
+ * registers.  The last is for devices with small groups and 8 KiB of local
+ * memory.
  */
 static const tile TILES[] = {
     {.BR = 64, .BC = 64, .WX = 8, .WY = 16, .KC = 32, .DC = 32, .columns = 64},
+    {.BR = 64, .BC = 64, .WX = 16, .WY = 8, .KC = 16, .DC = 16, .columns = 128},
     {.BR = 64,
         .BC = 64,
         .WX = 16,
@@ -31,7 +31,6 @@ static const tile TILES[] = {
         .DC = 16,
         .columns = 256},
     {.BR = 32, .BC = 32, .WX = 8, .WY = 8, .KC = 16, .DC = 16, .columns = 256},
-    {.BR = 128, .BC = 64, .WX = 8, .WY = 16, .KC = 16, .DC = 16, .columns = 64},
 };
 
 enum {

@@ -16,8 +16,8 @@
  *     out_i = o_i / sum_i,   lse_i = ln 2 top + ln sum_i
  *
  * Keys that no row sees by band and lengths are passed over.  In a block that
- * only some rows see, the weight of a hidden key is -1 and its v is not looked
- * at.
+ * only some rows see, the weight of a hidden key is -0, and what of v is not
+ * finite is taken out of the tile and added by hand to the rows that see it.
  *
  *   out, q    (B, Hq, Lq, Dv), (B, Hq, Lq, D)      by strides
  *   k, v      (B, Hkv, Lk, D), (B, Hkv, Lk, Dv)    by strides
@@ -30,7 +30,7 @@
  *   those of rules.clh                                              required
  *   BR, BC         rows of a group, keys of a block    multiples of 32, 32
  *                                                      WY, of KC
- *   WX, WY         items across keys, across rows      4 to 16      8, 8
+ *   WX, WY         items across keys, across rows      4, 8, 16     8, 8
  *   KC             keys of v at a time                 multiples of WX  WX
  *   DC             columns of q and k at a time        multiples of 4   4
  *
@@ -66,7 +66,7 @@
 #ifndef DC
 #define DC 4
 #endif
-#if BR % WY || BC % KC || KC % WX || KC % 4 || DC % 4
+#if BR % WY || BC % KC || KC % WX || KC % 4 || DC % 4 || WX % 4
 #error "attention_simt.cl: the tile's sizes do not divide one another"
 #endif
 
@@ -111,6 +111,12 @@ typedef struct work_item {
     uint lid;
     int x, y; /* its first key and row in the group's tile */
 } work_item;
+
+/* Column of out that is the item's number c. */
+static inline int column_of(const work_item *own, const int c)
+{
+    return (own->x + WX * (c / CW)) * CW + c % CW;
+}
 
 /* n keys from j on, and how they lie to the group's rows. */
 typedef struct block {
@@ -222,7 +228,7 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
 DEFINE_OVER_ROW(largest_of_rows, V_MAX)
 DEFINE_OVER_ROW(sum_of_rows, ADD)
 
-/* Weights in place of scores, not yet divided by the sum; guarded: -1 where
+/* Weights in place of scores, not yet divided by the sum; guarded: -0 where
    the key is hidden.  Older sums and outputs are brought to the new top. */
 INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
     float sum[RM], __local float *told, const int guarded,
@@ -247,7 +253,7 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
         for (int w = 0; w < RN; ++w) {
             const float weight = exp2_negative(s[i][w] - base);
             part += weight;
-            s[i][w] = guarded && s[i][w] == -INFINITY ? -1.0f : weight;
+            s[i][w] = guarded && s[i][w] == -INFINITY ? -0.0f : weight;
         }
         sum[i] = sum[i] * rescale + part;
         UNROLL
@@ -268,19 +274,57 @@ INLINE void drop(__local float *p_tile, const attention_params *p,
         uint word[4];
         rule_words(word, p, j + key, at->first + row, at->z);
         UNROLL
-        for (int n = 0; n < 4; ++n) {
-            const float keep =
-                word[n] <= p->dropout_last ? 0.0f : p->dropout_keep;
-            weight[n] = weight[n] < 0.0f ? weight[n] : weight[n] * keep;
-        }
+        for (int n = 0; n < 4; ++n)
+            weight[n] *= word[n] <= p->dropout_last ? 0.0f : p->dropout_keep;
     }
 }
 #endif
 
+/* What is not finite in the item's own part of v_tile becomes 0; then `dirty`
+   is `stamp`.  Its own is what stage_v made it write. */
+INLINE void put_finite(__local float *v_tile, __local int *dirty,
+    const int stamp, const work_item *own)
+{
+    NO_UNROLL
+    for (uint four = own->lid; four < KC * V_STRIDE / 4; four += GROUP_ITEMS) {
+        const float4 value = READ4(v_tile + 4 * four);
+        const int4 good = isfinite(value);
+        if (all(good))
+            continue;
+        AT4(v_tile + 4 * four) = select((float4)(0.0f), value, good);
+        *dirty = stamp;
+    }
+}
+
+/* o += p v for what put_finite took out, where the key is not hidden: its weight
+   is not -0. */
+INLINE void add_nonfinite(float o[RM][ON], __local const float *p_own,
+    __global const v_element *v, const long v_row, const int keys,
+    const work_item *own)
+{
+    NO_UNROLL
+    for (int key = 0; key < min(keys, KC); ++key)
+        UNROLL
+        for (int c = 0; c < ON; ++c) {
+            const int column = column_of(own, c);
+            const float value =
+                column < DV ? LOAD(VT, v + key * v_row + column) : 0.0f;
+            if (isfinite(value))
+                continue;
+            UNROLL
+            for (int i = 0; i < RM; ++i) {
+                const float weight = p_own[i * WY * P_STRIDE + key];
+                if (as_int(weight) >= 0)
+                    o[i][c] += weight * value;
+            }
+        }
+}
+
 /* o += p v for a block of keys. */
 INLINE void sum_block(float o[RM][ON], float s[RM][RN], __local float *tiles,
     __global const v_element *v, const attention_params *p, const stand *at,
-    const block *b, const int guarded, const work_item *own)
+    const block *b, const int guarded, __local int *dirty,
+    const work_item *own)
 {
     __local float *const v_tile = tiles + BR * P_STRIDE;
     UNROLL
@@ -295,17 +339,19 @@ INLINE void sum_block(float o[RM][ON], float s[RM][RN], __local float *tiles,
                     s[i][c * (KC / WX) + w];
         stage_v(v_tile, V_STRIDE, v + c * KC * p->v.row, p->v.row,
             b->n - c * KC, DV, KC, V_STRIDE, own->lid);
+        const int stamp = b->j + c * KC + 1;
+        if (guarded)
+            put_finite(v_tile, dirty, stamp, own);
         barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
 #if DROPOUT
         drop(tiles, p, at, b->j + c * KC, own);
         barrier(CLK_LOCAL_MEM_FENCE); /* and what is dropped is */
 #endif
         __local const float *p_own = tiles + own->y * P_STRIDE;
-        __local const float *v_own = v_tile + own->x * CW;
-        if (guarded)
-            add_rows(o, p_own, P_STRIDE, v_own, V_STRIDE, KC, 1);
-        else
-            add_rows(o, p_own, P_STRIDE, v_own, V_STRIDE, KC, 0);
+        add_rows(o, p_own, P_STRIDE, v_tile + own->x * CW, V_STRIDE, KC);
+        if (guarded && *dirty == stamp)
+            add_nonfinite(o, p_own, v + c * KC * p->v.row, p->v.row,
+                b->n - c * KC, own);
     }
 }
 
@@ -327,7 +373,7 @@ INLINE void store_rows(__global out_element *out, __global float *lse,
             continue;
         UNROLL
         for (int c = 0; c < ON; ++c) {
-            const int column = (own->x + WX * (c / CW)) * CW + c % CW;
+            const int column = column_of(own, c);
             if (column < DV)
                 STORE(OT, is_own ? o[i][c] * factor : 0.0f,
                     out + row * p->out.row + column);
@@ -350,10 +396,13 @@ void attention_simt(__global out_element *out, __global float *lse,
     __local float4 memory[(TILE_FLOATS + BR * WX) / 4];
     __local float *const tiles = (__local float *)memory;
     __local float *const told = tiles + TILE_FLOATS;
+    __local int dirty; /* 1 + first key of the last tile with such values */
     const uint lid = (uint)get_local_id(0);
     const work_item own = {lid, item_x(lid), item_y(lid)};
     const stand at = stand_of(&p, items);
     const item it = at.it;
+    if (lid == 0)
+        dirty = 0;
 
     q += p.q.offset + at.b * p.q.batch + at.h * p.q.head +
          (it.q_first + at.first) * p.q.row;
@@ -397,8 +446,8 @@ void attention_simt(__global out_element *out, __global float *lse,
         apply_rules(s, &p, &at, &here,
             ALIBI ? slopes[p.slopes_offset + at.h] : 0.0f, mask, &own);
         softmax_block(s, o, top, sum, told, guarded, &own);
-        sum_block(
-            o, s, tiles, v + j * p.v.row, &p, &at, &here, guarded, &own);
+        sum_block(o, s, tiles, v + j * p.v.row, &p, &at, &here, guarded, &dirty,
+            &own);
     }
     sum_of_rows(sum, told, &own);
     store_rows(out, lse, sinks, &p, &at, o, top, sum, &own);

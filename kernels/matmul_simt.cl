@@ -161,7 +161,7 @@ void matmul_simt(__global c_element *c, __global const a_element *restrict a,
         barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
 #if B_ROWS == B_ROWS_K
         add_rows(sum, a_tile + y * A_STRIDE, A_STRIDE, b_tile + x * CW,
-            B_STRIDE, BK, 0);
+            B_STRIDE, BK);
 #else
         add_dots(sum, a_tile + y * A_STRIDE, b_tile + x * B_STRIDE, A_STRIDE,
             BK);

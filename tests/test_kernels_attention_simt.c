@@ -16,8 +16,8 @@ static const fused_tile TILES[] = {
     {16, 12, 4, 2, 12, 8},
     {32, 32, 8, 8, 16, 16},
     {64, 64, 8, 16, 32, 32},
+    {64, 64, 16, 8, 16, 16},
     {64, 64, 16, 16, 16, 16},
-    {128, 64, 8, 16, 16, 16},
 };
 
 static const fused_case CASES[] = {
@@ -141,6 +141,8 @@ int main(void)
 
     TCase *tiny = cases("tiny");
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, SMALL * n);
+    tcase_add_loop_test(
+        tiny, nan_reaches_the_rows_that_see_it_and_no_other, 0, SMALL);
 
     Suite *suite = suite_create("kernels_attention_simt");
     suite_add_tcase(suite, tiled);

@@ -148,11 +148,13 @@ static const struct {
     const char *kernel, *row, *words;
 } REGISTERS[] = {
     {"a GPU", 64, 1024, 48 << 10, false, NULL, "simt64", ""},
-    {"more columns", 65, 1024, 48 << 10, false, NULL, "simt64w",
+    {"more columns", 65, 1024, 48 << 10, false, NULL, "simt64m",
         "simt64: keeps at most 64 columns of out in registers, not 65"},
+    {"many columns", 129, 1024, 48 << 10, false, NULL, "simt64w",
+        "simt64m: keeps at most 128 columns of out in registers, not 129"},
     {"columns that no tile keeps", 257, 1024, 48 << 10, false, NULL, "items16",
         "simt32: keeps at most 256"},
-    {"more columns, groups of 255", 65, 255, 48 << 10, false, NULL, "simt32",
+    {"many columns, groups of 255", 129, 255, 48 << 10, false, NULL, "simt32",
         "simt64w: needs 256 work-items, the device has 255"},
     {"groups of 127", 48, 127, 48 << 10, false, NULL, "simt32",
         "simt64: needs 128 work-items, the device has 127"},

@@ -276,7 +276,7 @@ START_TEST(a_kernel_that_spills_is_declined_unless_it_was_asked_for)
     ck_assert_int_eq(plan_attention(&s.p, &s.problem, &s.limits, &s.wishes,
                          &s.declined, &s.error),
         CLATTN_OK);
-    ck_assert_str_eq(s.p.row->name, "simt64w");
+    ck_assert_str_eq(s.p.row->name, "simt64m");
     s.wishes.kernel = "simt64";
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert(plan_accept(&s.p, spills, &s.declined));
