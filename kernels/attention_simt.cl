@@ -282,7 +282,7 @@ INLINE void drop(__local float *p_tile, const attention_params *p,
 
 /* What is not finite in the item's own part of v_tile becomes 0; then `dirty`
    is `stamp`.  Its own is what stage_v made it write. */
-INLINE void put_finite(__local float *v_tile, __local int *dirty,
+INLINE void put_finite(__local float *v_tile, volatile __local int *dirty,
     const int stamp, const work_item *own)
 {
     NO_UNROLL
@@ -292,7 +292,7 @@ INLINE void put_finite(__local float *v_tile, __local int *dirty,
         if (all(good))
             continue;
         AT4(v_tile + 4 * four) = select((float4)(0.0f), value, good);
-        *dirty = stamp;
+        atomic_xchg(dirty, stamp);
     }
 }
 
@@ -323,7 +323,7 @@ INLINE void add_nonfinite(float o[RM][ON], __local const float *p_own,
 /* o += p v for a block of keys. */
 INLINE void sum_block(float o[RM][ON], float s[RM][RN], __local float *tiles,
     __global const v_element *v, const attention_params *p, const stand *at,
-    const block *b, const int guarded, __local int *dirty,
+    const block *b, const int guarded, volatile __local int *dirty,
     const work_item *own)
 {
     __local float *const v_tile = tiles + BR * P_STRIDE;
