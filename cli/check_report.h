@@ -19,7 +19,7 @@
 #include "progress.h"
 
 enum {
-    CHECK_ROWS = 16,     /* of kernels */
+    CHECK_ROWS = 32,     /* of kernels */
     CHECK_FAILURES = 20, /* that are told in full; more are counted */
     CHECK_BUILDS = 6 * CHECK_ROWS,
     CHECK_TEXT = 1600,

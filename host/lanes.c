@@ -4,7 +4,6 @@
  * item of work with its rows in vector lanes for CPUs, groups of scalar items
  * for anything else.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "error.h"
@@ -85,22 +84,13 @@ static bool fits(declined_rows *declined, const kernel_row *row,
     return loops_fit(declined, row, limits, loop_passes(a, s));
 }
 
-static bool returns_matrix(const clattn_attention *a)
-{
-    return (a->flags & (CLATTN_RETURN_WEIGHTS | CLATTN_RETURN_SCORES |
-                           CLATTN_RETURN_SCALED | CLATTN_RETURN_CAPPED)) != 0;
-}
-
 /* Whether the row's shape can run there; *s is the shape. */
 static bool choose_shape(shape *s, declined_rows *declined,
     const kernel_row *row, const clattn_attention *a,
     const device_limits *limits)
 {
-    if (!isfinite(a->scale * 1.44269504f)) {
-        decline(declined, row, "scale %g times log2(e) is not finite",
-            (double)a->scale);
+    if (!scale_fits(declined, row, a))
         return false;
-    }
     if (row->items == 1) {
         const size_t lanes = cpu_lanes(declined, row, limits);
         if (lanes == 0)
@@ -132,11 +122,8 @@ bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
     const clattn_attention *a, const device_limits *limits)
 {
     shape s;
-    if (returns_matrix(a)) {
-        decline(declined, row, "keeps no matrix of weights or scores");
-        return false;
-    }
-    if (!choose_shape(&s, declined, row, a, limits))
+    if (!keeps_no_matrix(declined, row, a) ||
+        !choose_shape(&s, declined, row, a, limits))
         return false;
     need_lanes(p, "attention_lanes", a, limits, &s, "");
     snprintf(p->note, sizeof p->note,
@@ -145,7 +132,7 @@ bool propose_lanes(proposal *p, declined_rows *declined, const kernel_row *row,
     return true;
 }
 
-clattn_status walk_lanes(const proposal *p, const clattn_attention *a,
+clattn_status walk_fused(const proposal *p, const clattn_attention *a,
     const device_limits *limits, const attention_regions *r,
     launch_visitor *visit, void *state)
 {

@@ -15,16 +15,25 @@
 #define MAX_COUNT ((size_t)0x7fffffff - 1024)
 
 #define TILED         propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
-#define LANES         propose_lanes, walk_lanes, NULL, NULL
+#define LANES         propose_lanes, walk_fused, NULL, NULL
+#define SIMT          propose_simt, walk_fused, NULL, NULL
 #define WEIGHTS_LANES propose_weights_lanes, walk_weights_lanes, NULL, NULL
 #define PANEL         NULL, NULL, propose_matmul_lanes, walk_matmul_lanes
+#define SIMT_MATMUL   NULL, NULL, propose_matmul_simt, walk_matmul_simt
 
 const kernel_row KERNEL_ROWS[] = {
     {"lanes", "fused", LANES, 0, 1},
     {"lanes_weights", "materialised", WEIGHTS_LANES, 0, 1},
+    {"simt64", "fused", SIMT, 0, 128},
+    {"simt64m", "fused", SIMT, 1, 128},
+    {"simt64w", "fused", SIMT, 2, 256},
+    {"simt32", "fused", SIMT, 3, 64},
     {"items64", "fused", LANES, 0, 64},
     {"items16", "fused", LANES, 0, 16},
     {"matmul_lanes", "materialised", PANEL, 0, 1},
+    {"matmul_simt128", "materialised", SIMT_MATMUL, 0, 128},
+    {"matmul_simt64", "materialised", SIMT_MATMUL, 1, 256},
+    {"matmul_simt32", "materialised", SIMT_MATMUL, 2, 64},
     {"tiled16", "materialised", TILED, 16, 64},
     {"tiled8", "materialised", TILED, 8, 64},
     {"tiled4", "materialised", TILED, 4, 16},
@@ -95,7 +104,7 @@ static bool is_known(const char *name, size_t length)
 static clattn_status refuse_name(const char *whose, const char *verb,
     const char *name, size_t length, clattn_error *error)
 {
-    char names[200] = "";
+    char names[400] = "";
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
             KERNEL_ROWS[i].name);
@@ -168,52 +177,6 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
 
 /* ---- For the rows ---------------------------------------------------------- */
 
-bool group_fits(declined_rows *declined, const kernel_row *row,
-    const device_limits *limits, size_t x, size_t y, size_t local_bytes)
-{
-    if (x * y > limits->max_group) {
-        decline(declined, row, "needs %zu work-items, the device has %zu",
-            x * y, limits->max_group);
-        return false;
-    }
-    if (x > limits->max_group_dim[0] || y > limits->max_group_dim[1]) {
-        decline(declined, row,
-            "needs %zux%zu work-items, the device has %zux%zu", x, y,
-            limits->max_group_dim[0], limits->max_group_dim[1]);
-        return false;
-    }
-    if (local_bytes > limits->local_bytes) {
-        decline(declined, row,
-            "needs %zu bytes of local memory, the device has %zu", local_bytes,
-            limits->local_bytes);
-        return false;
-    }
-    return true;
-}
-
-bool loops_fit(declined_rows *declined, const kernel_row *row,
-    const device_limits *limits, size_t passes)
-{
-    if (limits->max_iterations == 0 || passes <= limits->max_iterations)
-        return true;
-    decline(declined, row,
-        "takes %zu loop passes, the device ends loops after %zu", passes,
-        limits->max_iterations);
-    return false;
-}
-
-size_t cpu_lanes(
-    declined_rows *declined, const kernel_row *row, const device_limits *limits)
-{
-    const size_t width = limits->native_width;
-    if (limits->is_cpu && width >= 4)
-        return width >= 16 ? 16 : width >= 8 ? 8 : 4;
-    decline(declined, row,
-        "is for CPUs with vectors of 4 floats or more, this is %s with %zu",
-        limits->is_cpu ? "one" : "another device", width);
-    return 0;
-}
-
 void plan_need(
     proposal *p, const char *name, size_t group_items, const char *format, ...)
 {
@@ -232,6 +195,14 @@ static clattn_status none_left(
 {
     return error_set(
         error, CLATTN_UNSUPPORTED, "no kernel can run: %s", declined->text);
+}
+
+/* A proposal of nothing yet. */
+static void start(proposal *p, const kernel_row *row, const row_wishes *wishes)
+{
+    memset(p, 0, sizeof *p);
+    p->row = row;
+    p->asked = holds(wished_kernel(wishes), row->name);
 }
 
 /* ---- Attention ------------------------------------------------------------- */
@@ -292,12 +263,12 @@ cleanup:
 
 /* The row's own proposal, and what all rows need. */
 static bool propose(proposal *p, declined_rows *declined, const kernel_row *row,
-    const clattn_attention *a, const device_limits *limits)
+    const clattn_attention *a, const device_limits *limits,
+    const row_wishes *wishes)
 {
     const attention_regions nowhere = {0};
     launch_count count = {.times = 1};
-    memset(p, 0, sizeof *p);
-    p->row = row;
+    start(p, row, wishes);
     if (!row->propose_attention(p, declined, row, a, limits))
         return false;
     p->items_need = p->n_needs;
@@ -319,7 +290,7 @@ clattn_status plan_attention(proposal *p, const clattn_attention *attention,
     apply_wishes(declined, wishes, does_attention, "attention");
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         if (!declined->row[i] && KERNEL_ROWS[i].propose_attention &&
-            propose(p, declined, &KERNEL_ROWS[i], attention, limits))
+            propose(p, declined, &KERNEL_ROWS[i], attention, limits, wishes))
             return CLATTN_OK;
     status = none_left(declined, error);
 
@@ -350,12 +321,12 @@ matmul_job linear_job(const clattn_linear *l)
 }
 
 static bool propose_product(proposal *p, declined_rows *declined,
-    const kernel_row *row, const matmul_job *job, const device_limits *limits)
+    const kernel_row *row, const matmul_job *job, const device_limits *limits,
+    const row_wishes *wishes)
 {
     const matmul_regions nowhere = {0};
     launch_count count = {.times = 1};
-    memset(p, 0, sizeof *p);
-    p->row = row;
+    start(p, row, wishes);
     if (!row->propose_matmul(p, declined, row, job, limits))
         return false;
     row->walk_matmul(p, job, limits, &nowhere, NULL, &count);
@@ -392,24 +363,39 @@ clattn_status plan_matmul(proposal *p, const matmul_job *job,
     apply_wishes(declined, &own, does_products, "products");
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
         if (!declined->row[i] && KERNEL_ROWS[i].propose_matmul &&
-            propose_product(p, declined, &KERNEL_ROWS[i], job, limits))
+            propose_product(p, declined, &KERNEL_ROWS[i], job, limits, &own))
             return CLATTN_OK;
     return none_left(declined, error);
 }
 
 /* ---- After the build ------------------------------------------------------- */
 
+static bool accept_kernel(const proposal *p, size_t need,
+    const built_kernel *built, declined_rows *declined)
+{
+    const char *name = p->need[need].name;
+    if (p->group_items[need] > built->max_group) {
+        decline(declined, p->row,
+            "%s needs %zu work-items, as built it takes %zu", name,
+            p->group_items[need], built->max_group);
+        return false;
+    }
+    if (p->private_bytes > 0 && built->private_bytes > p->private_bytes) {
+        decline(declined, p->row,
+            "%s as built keeps %zu bytes of an item in memory, not in "
+            "registers, and at most %zu are taken",
+            name, built->private_bytes, p->private_bytes);
+        return false;
+    }
+    return true;
+}
+
 bool plan_accept(const proposal *p, const built_kernel *const built[],
     declined_rows *declined)
 {
-    for (size_t i = 0; i < p->n_needs; ++i) {
-        if (p->group_items[i] > built[i]->max_group) {
-            decline(declined, p->row,
-                "%s needs %zu work-items, as built it takes %zu",
-                p->need[i].name, p->group_items[i], built[i]->max_group);
+    for (size_t i = 0; i < p->n_needs; ++i)
+        if (!accept_kernel(p, i, built[i], declined))
             return false;
-        }
-    }
     return true;
 }
 

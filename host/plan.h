@@ -54,7 +54,7 @@ struct kernel_row {
     walk_attention *walk_attention;
     propose_matmul *propose_matmul;
     walk_matmul *walk_matmul;
-    size_t tile;  /* tiled rows: T of matmul and weighted_sum */
+    size_t tile;  /* T of matmul and weighted_sum; which of a table of tiles */
     size_t items; /* work-items of a group: G of scale_softmax, LS of lanes */
 };
 
@@ -63,11 +63,12 @@ extern const size_t N_KERNEL_ROWS;
 
 enum {
     MAX_NEEDS = 4,
-    MAX_ROWS = 16
+    MAX_ROWS = 32
 };
 
 struct proposal {
     const kernel_row *row;
+    bool asked; /* for by name: what can run is not declined */
     kernel_need need[MAX_NEEDS];
     size_t group_items[MAX_NEEDS]; /* work-items of a group */
     size_t n_needs;
@@ -78,13 +79,14 @@ struct proposal {
     size_t group_rows;  /* fused: query rows of a group */
     size_t workspace_bytes;
     size_t launches;
-    char note[160]; /* what the row wants said of its tiles */
+    size_t private_bytes; /* of an item, as built, at most; 0: any */
+    char note[160];       /* what the row wants said of its tiles */
 };
 
 /* Which rows are out, and the sentence that says why. */
 struct declined_rows {
     bool row[MAX_ROWS];
-    char text[900]; /* "tiled16: needs 256 work-items, the device has 64; " */
+    char text[1600]; /* "tiled16: needs 256 work-items, the device has 64; " */
 };
 
 /* What a caller wants taken and not taken; "" means nothing. */
@@ -144,9 +146,28 @@ int weights_stage(const clattn_attention *a);
 bool group_fits(declined_rows *declined, const kernel_row *row,
     const device_limits *limits, size_t x, size_t y, size_t local_bytes);
 
+/* Whether scores in units of ln 2 have a scale. */
+bool scale_fits(
+    declined_rows *declined, const kernel_row *row, const clattn_attention *a);
+
+/* Whether neither weights nor scores are returned. */
+bool keeps_no_matrix(
+    declined_rows *declined, const kernel_row *row, const clattn_attention *a);
+
+/* Whether a result of the dtype can hold a sum of so many terms between parts
+   of it. */
+bool sum_fits(declined_rows *declined, const kernel_row *row, size_t part,
+    size_t terms, int32_t dtype, const char *result);
+
+/* For rows shaped for other devices: whether this is no CPU, or the row was
+   asked for. */
+bool is_for_device(
+    declined_rows *declined, const proposal *p, const device_limits *limits);
+
 propose_attention propose_tiled, propose_lanes, propose_weights_lanes;
-walk_attention walk_tiled, walk_lanes, walk_weights_lanes;
-propose_matmul propose_tiled_matmul, propose_matmul_lanes;
-walk_matmul walk_tiled_matmul, walk_matmul_lanes;
+propose_attention propose_simt;
+walk_attention walk_tiled, walk_fused, walk_weights_lanes;
+propose_matmul propose_tiled_matmul, propose_matmul_lanes, propose_matmul_simt;
+walk_matmul walk_tiled_matmul, walk_matmul_lanes, walk_matmul_simt;
 
 #endif

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "plan.h"
 #include "problem.h"
+#include "product.h"
 
 enum {
     SCORES,
@@ -37,19 +38,6 @@ static size_t part_of(const kernel_row *row, const device_limits *limits)
     if (limits->max_iterations == 0)
         return (size_t)0x7fffff00 / row->tile * row->tile;
     return limits->max_iterations / (row->tile + 1) * row->tile;
-}
-
-/* A sum in parts keeps what it has so far in its result, which must be f32. */
-static bool sum_fits(declined_rows *declined, const kernel_row *row,
-    const proposal *p, size_t terms, int32_t dtype, const char *result)
-{
-    if (terms <= p->part || dtype == CLATTN_F32)
-        return true;
-    decline(declined, row,
-        "%s is %s, but sums of more than %zu terms take several launches here "
-        "and need f32",
-        result, dtype_name(dtype), p->part);
-    return false;
 }
 
 /* Four walks over the keys and two reductions of at most 8 steps. */
@@ -143,7 +131,7 @@ bool propose_tiled(proposal *p, declined_rows *declined, const kernel_row *row,
     p->part = part_of(row, limits);
     if (!tile_fits(declined, row, limits) ||
         !softmax_fits(declined, row, limits, a->Lk) ||
-        !sum_fits(declined, row, p, a->Lk, a->out.dtype, "out") ||
+        !sum_fits(declined, row, p->part, a->Lk, a->out.dtype, "out") ||
         !choose_block(p, declined, row, a, limits))
         return false;
     const matmul_job job = scores_job(a, p);
@@ -167,7 +155,7 @@ bool propose_tiled_matmul(proposal *p, declined_rows *declined,
 {
     p->part = part_of(row, limits);
     if (!tile_fits(declined, row, limits) ||
-        !sum_fits(declined, row, p, job->K, job->c_dtype, "y"))
+        !sum_fits(declined, row, p->part, job->K, job->c_dtype, "y"))
         return false;
     need_matmul(p, job, false);
     return true;
@@ -175,78 +163,23 @@ bool propose_tiled_matmul(proposal *p, declined_rows *declined,
 
 /* ---- Matmul ------------------------------------------------------------------ */
 
-/* Query rows [row0, row0 + rows) of items x heads [z0, z0 + heads). */
-typedef struct block {
-    size_t row0, rows, z0, heads;
-} block;
-
-static clattn_status walk_product(const proposal *p, const matmul_job *job,
-    const block *b, const device_limits *limits, matmul_params *params,
-    const matmul_regions *r, cl_mem items, launch_visitor *visit, void *state)
+static product_tile tile_of(const proposal *p)
 {
-    clattn_status status = CLATTN_OK;
-    const size_t tile = p->row->tile;
-    grid g = {
-        .groups = {tiles(job->N, tile), tiles(b->rows, tile), b->heads},
-        .local = {tile, tile, 1},
-        .origin_z = b->z0,
-    };
-    launch l = {
-        .kernel = SCORES,
-        .buffer = {r->c.mem, r->a.mem, r->b.mem, r->bias.mem, items},
-        .n_buffers = 5,
-        .params = params,
-        .params_bytes = sizeof *params,
-    };
-    size_t k = 0;
-    do { /* once also without terms: the sums are 0, or the bias */
-        const size_t k_end = smaller(job->K, k + p->part);
-        params->k_begin = (whole)k;
-        params->k_end = (whole)k_end;
-        params->has_bias = job->has_bias && k_end == job->K;
-        g.group_work = (uint64_t)(tile * tile) * (k_end - k) + 1;
-        TRY(grid_walk(&g, limits, &l, params->first, visit, state));
-        k = k_end;
-    } while (k < job->K);
-
-cleanup:
-    return status;
-}
-
-static matmul_params product_params(
-    const matmul_job *job, const block *b, const matmul_regions *r)
-{
-    matmul_params params = {
-        .a = job->a,
-        .b = job->b,
-        .c = job->c,
-        .bias_offset = (wide)r->bias.offset,
-        .bias_head = job->bias_head,
-        .M = (whole)b->rows,
-        .N = (whole)job->N,
-        .first_row = (whole)b->row0,
-        .heads = (whole)job->heads,
-        .group = (whole)job->group,
-    };
-    params.a.offset = (wide)r->a.offset + (wide)b->row0 * job->a.row;
-    params.b.offset = (wide)r->b.offset;
-    params.c.offset = (wide)r->c.offset;
-    return params;
+    const size_t T = p->row->tile;
+    return (product_tile){T, T, {T, T}, p->part, true};
 }
 
 clattn_status walk_tiled_matmul(const proposal *p, const matmul_job *job,
     const device_limits *limits, const matmul_regions *regions,
     launch_visitor *visit, void *state)
 {
-    const block all = {0, job->M, 0, job->items * job->heads};
-    matmul_params params = product_params(job, &all, regions);
-    return walk_product(
-        p, job, &all, limits, &params, regions, NULL, visit, state);
+    const product_tile tile = tile_of(p);
+    return walk_whole_product(&tile, job, limits, regions, visit, state);
 }
 
 /* ---- Attention --------------------------------------------------------------- */
 
-static clattn_status walk_softmax(const proposal *p, const block *b,
+static clattn_status walk_softmax(const proposal *p, const product_block *b,
     const device_limits *limits, attention_params *params,
     const attention_regions *r, launch_visitor *visit, void *state)
 {
@@ -267,9 +200,10 @@ static clattn_status walk_softmax(const proposal *p, const block *b,
     return grid_walk(&g, limits, &l, params->first, visit, state);
 }
 
-static clattn_status walk_weighted_sum(const proposal *p, const block *b,
-    const device_limits *limits, attention_params *params,
-    const attention_regions *r, launch_visitor *visit, void *state)
+static clattn_status walk_weighted_sum(const proposal *p,
+    const product_block *b, const device_limits *limits,
+    attention_params *params, const attention_regions *r, launch_visitor *visit,
+    void *state)
 {
     clattn_status status = CLATTN_OK;
     const size_t tile = p->row->tile, Lk = (size_t)params->Lk;
@@ -301,11 +235,12 @@ cleanup:
 }
 
 static clattn_status walk_block(const proposal *p, const clattn_attention *a,
-    const block *b, const device_limits *limits, const attention_regions *r,
-    launch_visitor *visit, void *state)
+    const product_block *b, const device_limits *limits,
+    const attention_regions *r, launch_visitor *visit, void *state)
 {
     clattn_status status = CLATTN_OK;
     const matmul_job job = scores_job(a, p);
+    const product_tile tile = tile_of(p);
     const size_t table = items_bytes(a) / sizeof(float);
     const matmul_regions product = {.a = r->q, .b = r->k, .c = r->workspace};
     matmul_params scores = product_params(&job, b, &product);
@@ -317,8 +252,8 @@ static clattn_status walk_block(const proposal *p, const clattn_attention *a,
     params.scores = scores.c;
     params.first_row = (whole)b->row0;
     params.rows = (whole)b->rows;
-    TRY(walk_product(
-        p, &job, b, limits, &scores, &product, r->workspace.mem, visit, state));
+    TRY(walk_product(&tile, &job, b, limits, &scores, &product,
+        r->workspace.mem, visit, state));
     TRY(walk_softmax(p, b, limits, &params, r, visit, state));
     TRY(walk_weighted_sum(p, b, limits, &params, r, visit, state));
 
@@ -336,7 +271,7 @@ clattn_status walk_tiled(const proposal *p, const clattn_attention *a,
         nz = blocks_alike(visit, z, p->block_heads, all_heads);
         for (size_t i = 0, ni = 0; i < a->Lq; i += ni * p->block_rows) {
             ni = blocks_alike(visit, i, p->block_rows, a->Lq);
-            const block b = {
+            const product_block b = {
                 .row0 = i,
                 .rows = smaller(p->block_rows, a->Lq - i),
                 .z0 = z,

@@ -39,6 +39,7 @@
 #include "visible.clh"
 #include "rules.clh"
 #include "tiles.clh"
+#include "stand.clh"
 #include "blocks.clh"
 
 /* Rows that will be written, and the queries of the group that a driver most

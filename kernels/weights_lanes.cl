@@ -23,6 +23,7 @@
 #include "visible.clh"
 #include "rules.clh"
 #include "tiles.clh"
+#include "stand.clh"
 #include "blocks.clh"
 
 #define STAGE_WEIGHTS 1

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "attention_expected.h"
+#include "attention_rows.h"
 #include "opencl.h"
 #include "run.h"
 #include "suite.h"
 
 enum {
-    MAX_ROWS = 16
+    MAX_ROWS = 32
 };
 
 /* How often each row took a case, and how often it said that it cannot. */
@@ -87,8 +88,16 @@ static void check_row(attention_trial *trial, attention_trial *first,
         ++tally[row].taken;
 }
 
+/* Rows in registers take long to build: one of their tiles a case. */
+static bool has_turn(const char *row, size_t number)
+{
+    const char *all = getenv("CLATTN_TEST_ALL");
+    return !attention_row_is_like(row, "simt32") ||
+           (all != NULL && *all != '\0') || attention_row_has_turn(row, number);
+}
+
 /* The planner's choice, then each row by its name. */
-static void check_case(const attention_case *c)
+static void check_case(const attention_case *c, size_t number)
 {
     clattn_error error;
     char text[ARENA_TEXT], line[ARENA_TEXT + 100];
@@ -104,6 +113,8 @@ static void check_case(const attention_case *c)
     check_row(&trial, &first, &expected, 0, text);
     for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row) {
         ck_assert_uint_lt(row, MAX_ROWS);
+        if (!has_turn(clattn_kernel_name(row), number))
+            continue;
         trial.problem.kernel = clattn_kernel_name(row);
         snprintf(line, sizeof line, "%s, row %s", text, trial.problem.kernel);
         check_row(&trial, &first, &expected, row, line);
@@ -116,7 +127,7 @@ static void check_case(const attention_case *c)
 START_TEST(every_row_agrees_with_the_reference_in_every_way)
 {
     const attention_case c = attention_case_at((size_t)_i);
-    check_case(&c);
+    check_case(&c, (size_t)_i);
 }
 END_TEST
 

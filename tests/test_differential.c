@@ -25,7 +25,7 @@
 #include "suite.h"
 
 enum {
-    MAX_ROWS = 16,
+    MAX_ROWS = 32,
     SHAPES = 20,
     DRAWS = 1000, /* 150 configurations of a row; mostly it builds */
     REPORTS = 3,  /* problems that are made simpler; more are only named */

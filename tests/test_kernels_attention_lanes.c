@@ -3,9 +3,6 @@
  * test_kernels_attention_lanes.c - attention_lanes.cl alone, in its shapes:
  * blocks of rows and keys, each rule, each storage.  Trusts no reference.
  */
-#include <math.h>
-#include <string.h>
-
 #include "fused.h"
 #include "opencl.h"
 #include "suite.h"
@@ -66,11 +63,7 @@ static void check_case(size_t n, size_t shape, bool exact_ends)
 {
     fused p;
     fused_create(&p, &CASES[n], &SHAPES[shape], false);
-    if (exact_ends)
-        kernel_cut_guards(&p.memory);
-    fused_run(&p);
-    fused_check(&p);
-    fused_destroy(&p);
+    fused_check_run(&p, exact_ends);
 }
 
 START_TEST(every_case_is_the_formula_in_every_shape)
@@ -86,53 +79,21 @@ enum {
     CAUSAL = 5 /* in CASES: row i sees keys up to i + 2 */
 };
 
-/* Key 31 is seen by rows from 29 on, of which an item of two rows has one and
-   28.  NaN in its k or v makes those rows NaN, and changes no bit of the
-   others. */
 START_TEST(nan_reaches_the_rows_that_see_it_and_no_other)
 {
-    static const float BAD[] = {NAN, INFINITY};
     const fused_shape *shape = &SHAPES[_i % COUNT(SHAPES)];
-    const int way = _i / (int)COUNT(SHAPES);
     fused clean, bad;
     fused_create(&clean, &CASES[CAUSAL], shape, false);
     fused_create(&bad, &CASES[CAUSAL], shape, false);
-    *fused_key(&bad, way < 2 ? FUSED_K : FUSED_V, 1, 0, 31, 3) = BAD[way % 2];
-    fused_run(&clean);
-    fused_run(&bad);
-    for (size_t i = 0; i < CASES[CAUSAL].Lq; ++i) {
-        const float *one = fused_out(&clean, 1, 0, i, 0);
-        const float *other = fused_out(&bad, 1, 0, i, 0);
-        ck_assert_msg(i < 29 ? memcmp(one, other, 7 * sizeof *one) == 0
-                             : way == 1 || !isfinite(other[3]),
-            "%s: row %zu is %g, and %g without", bad.text, i, (double)other[3],
-            (double)one[3]);
-    }
-    fused_destroy(&clean);
-    fused_destroy(&bad);
+    fused_check_nan(&clean, &bad, _i / (int)COUNT(SHAPES));
 }
 END_TEST
 
-/* All q are 0: out is the mean of the values that are seen. */
 START_TEST(equal_scores_give_the_mean_of_the_values)
 {
     fused p;
-    const fused_case *c = &CASES[CAUSAL];
-    fused_create(&p, c, &SHAPES[_i], false);
-    for (size_t at = 0; at < c->Lq * c->D; ++at)
-        *arena_at(&p.memory, FUSED_Q, 0, 1, at / c->D, at % c->D) = 0;
-    fused_run(&p);
-    for (size_t i = 0; i < c->Lq; ++i) {
-        double sum = 0;
-        const size_t seen = i + 3 < c->Lk ? i + 3 : c->Lk;
-        for (size_t j = 0; j < seen; ++j)
-            sum += *fused_key(&p, FUSED_V, 0, 1, j, 6);
-        const double got = *fused_out(&p, 0, 1, i, 6);
-        ck_assert_msg(fabs(got - sum / (double)seen) <= 8 * 1.1e-7,
-            "%s: row %zu is %.9g, but must be %.9g", p.text, i, got,
-            sum / (double)seen);
-    }
-    fused_destroy(&p);
+    fused_create(&p, &CASES[CAUSAL], &SHAPES[_i], false);
+    fused_check_mean(&p);
 }
 END_TEST
 
@@ -161,7 +122,8 @@ int main(void)
 
     TCase *properties = cases("properties");
     tcase_add_loop_test(properties,
-        nan_reaches_the_rows_that_see_it_and_no_other, 0, 4 * shapes);
+        nan_reaches_the_rows_that_see_it_and_no_other, 0,
+        FUSED_NAN_WAYS * shapes);
     tcase_add_loop_test(
         properties, equal_scores_give_the_mean_of_the_values, 0, shapes);
 

@@ -45,11 +45,7 @@ static void check_case(size_t n, size_t shape, bool exact_ends)
 {
     fused p;
     fused_create(&p, &CASES[n], &SHAPES[shape], true);
-    if (exact_ends)
-        kernel_cut_guards(&p.memory);
-    fused_run(&p);
-    fused_check(&p);
-    fused_destroy(&p);
+    fused_check_run(&p, exact_ends);
 }
 
 START_TEST(every_case_is_the_formula_in_every_shape)

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "attention_expected.h"
-#include "attention_rows.h"
 #include "child.h"
 #include "opencl.h"
 #include "rows.h"
@@ -74,7 +73,7 @@ START_TEST(each_row_is_right_or_declines)
 {
     const attention_case c = {"each row", {3, 4, 2, 17, 19, 9, 9}, .causal = 1,
         .diagonal = CLATTN_BOTTOM_RIGHT, .key_lengths = true, .returns = BOTH};
-    check_case(&c, attention_row_name((size_t)_i));
+    check_case(&c, rows_row((size_t)_i));
 }
 END_TEST
 
@@ -124,7 +123,7 @@ START_TEST(groups_that_are_mostly_empty_end_and_are_right)
     const size_t n = 8 - (size_t)(_i / rows_count());
     const attention_case c = {"mostly empty groups",
         {1, 3, 3, 1 + n / 3, 1 + n % 3, 5, 5}, .returns = BOTH};
-    check_case(&c, attention_row_name((size_t)(_i % rows_count())));
+    check_case(&c, rows_row((size_t)(_i % rows_count())));
 }
 END_TEST
 
@@ -163,7 +162,7 @@ START_TEST(each_row_is_right_or_declines_as_loops_grow)
     const attention_case c = {"growing loops",
         {1, 1, 1, 1, KEYS[(size_t)_i % COUNT(KEYS)], 64, 64},
         .returns = CLATTN_RETURN_LSE};
-    check_case(&c, attention_row_name((size_t)_i / COUNT(KEYS)));
+    check_case(&c, rows_row((size_t)_i / COUNT(KEYS)));
 }
 END_TEST
 

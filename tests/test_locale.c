@@ -16,7 +16,6 @@
 
 #include "planning.h" /* before the tests' own */
 
-#include "attention_rows.h"
 #include "handed.h"
 #include "opencl.h"
 #include "rows.h"
@@ -90,7 +89,7 @@ START_TEST(no_option_of_a_build_holds_a_comma)
     s.given.dropout_p = 0.1f;
     s.given.alibi_slopes = SLOPES;
     s.given.diagonal = CLATTN_TOP_LEFT;
-    s.wishes.kernel = attention_row_name((size_t)_i);
+    s.wishes.kernel = rows_row((size_t)_i);
     const clattn_status status = planning_run(&s);
     ck_assert_msg(status == CLATTN_OK || status == CLATTN_UNSUPPORTED, "%s",
         s.error.message);

@@ -77,7 +77,7 @@ static const struct {
         "matmul_lanes: is for CPUs with vectors of 4 floats or more, this is "
         "one with 1",
         1, 0},
-    {"a GPU", 1, 1, 1, 0, 300, 32, 64, 4, 0, 0, true, "tiled16",
+    {"a GPU", 1, 1, 1, 0, 300, 32, 64, 4, 0, 0, true, "matmul_simt128",
         "matmul_lanes: is for CPUs with vectors of 4 floats or more, this is "
         "another device with 4",
         1, 0},

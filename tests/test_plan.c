@@ -139,6 +139,57 @@ START_TEST(a_gpu_gets_no_vectors_of_rows)
 }
 END_TEST
 
+/* Rows in registers of scalar items: by the columns of out, by what the device
+   has, and on a CPU by name alone. */
+static const struct {
+    const char *about;
+    size_t Dv, max_group, local_bytes;
+    bool cpu;
+    const char *kernel, *row, *words;
+} REGISTERS[] = {
+    {"a GPU", 64, 1024, 48 << 10, false, NULL, "simt64", ""},
+    {"more columns", 65, 1024, 48 << 10, false, NULL, "simt64m",
+        "simt64: keeps at most 64 columns of out in registers, not 65"},
+    {"many columns", 129, 1024, 48 << 10, false, NULL, "simt64w",
+        "simt64m: keeps at most 128 columns of out in registers, not 129"},
+    {"columns that no tile keeps", 257, 1024, 48 << 10, false, NULL, "items16",
+        "simt32: keeps at most 256"},
+    {"many columns, groups of 255", 129, 255, 48 << 10, false, NULL, "simt32",
+        "simt64w: needs 256 work-items, the device has 255"},
+    {"groups of 127", 48, 127, 48 << 10, false, NULL, "simt32",
+        "simt64: needs 128 work-items, the device has 127"},
+    {"groups of 63", 48, 63, 48 << 10, false, NULL, "items16",
+        "simt32: needs 64 work-items, the device has 63"},
+    {"8 KiB of local memory", 64, 1024, 8 << 10, false, NULL, "simt32",
+        "simt64: needs 20480 bytes of local memory, the device has 8192"},
+    {"a CPU", 48, 1024, 48 << 10, true, "fused", "lanes", ""},
+    {"a CPU, by name", 48, 1024, 48 << 10, true, "simt64w", "simt64w", ""},
+};
+
+START_TEST(a_gpu_gets_the_largest_tile_that_stays_in_registers)
+{
+    planning s = planning_start();
+    s.limits = planning_gpu();
+    s.limits.max_group = REGISTERS[_i].max_group;
+    s.limits.local_bytes = REGISTERS[_i].local_bytes;
+    s.limits.is_cpu = REGISTERS[_i].cpu;
+    s.limits.native_width = REGISTERS[_i].cpu ? 8 : 1;
+    s.given.Dv = REGISTERS[_i].Dv;
+    s.wishes.kernel = REGISTERS[_i].kernel;
+    const char *const words[3] = {REGISTERS[_i].words};
+    check_row(&s, REGISTERS[_i].about, CLATTN_OK, REGISTERS[_i].row, words);
+}
+END_TEST
+
+START_TEST(a_cpu_without_vectors_gets_no_tile_for_gpus_unasked)
+{
+    planning s = planning_start();
+    s.limits.native_width = 1;
+    const char *const words[3] = {"simt32: is for CPUs only where it is asked"};
+    check_row(&s, "a scalar CPU", CLATTN_OK, "items64", words);
+}
+END_TEST
+
 START_TEST(what_returns_a_matrix_is_no_fused_row)
 {
     static const uint32_t STAGES[] = {CLATTN_RETURN_WEIGHTS,
@@ -278,17 +329,21 @@ static const struct {
     const char *row, *words;
 } PRODUCTS[] = {
     {"the best", {NULL, NULL, NULL, NULL}, 256, 0, CLATTN_F32, CLATTN_OK,
-        "tiled16", ""},
+        "matmul_simt128", ""},
     {"a small device", {NULL, NULL, NULL, NULL}, 100, 0, CLATTN_F32, CLATTN_OK,
-        "tiled8", "tiled16: needs 256"},
+        "matmul_simt32", "matmul_simt64: needs 256"},
+    {"a smaller one", {NULL, NULL, NULL, NULL}, 63, 0, CLATTN_F32, CLATTN_OK,
+        "tiled4", "tiled8: needs 64"},
     {"a row asked for", {"tiled4", NULL, "tiled1", NULL}, 256, 0, CLATTN_F32,
         CLATTN_OK, "tiled4", ""},
     {"a row asked for that does attention alone", {"lanes", NULL, NULL, NULL},
-        256, 0, CLATTN_F32, CLATTN_OK, "tiled16", ""},
+        256, 0, CLATTN_F32, CLATTN_OK, "matmul_simt128", ""},
     {"a path that does attention alone", {NULL, NULL, "fused", NULL}, 256, 0,
-        CLATTN_F32, CLATTN_OK, "tiled16", ""},
-    {"a row switched off", {NULL, "tiled16", NULL, "tiled8"}, 256, 0,
-        CLATTN_F32, CLATTN_OK, "tiled4", "switched off"},
+        CLATTN_F32, CLATTN_OK, "matmul_simt128", ""},
+    {"rows switched off",
+        {NULL, "matmul_simt128,matmul_simt64,tiled16", NULL,
+            "matmul_simt32,tiled8"},
+        256, 0, CLATTN_F32, CLATTN_OK, "tiled4", "switched off"},
     {"all switched off", {NULL, "materialised", NULL, NULL}, 256, 0, CLATTN_F32,
         CLATTN_UNSUPPORTED, NULL, "no kernel"},
     {"a row that is not there", {"tiled5", NULL, NULL, NULL}, 256, 0,
@@ -369,6 +424,10 @@ int main(void)
         the_best_row_that_fits_is_proposed_and_the_others_say_why_not, 0,
         (int)COUNT(LIMITS));
     tcase_add_test(rows, a_gpu_gets_no_vectors_of_rows);
+    tcase_add_loop_test(rows,
+        a_gpu_gets_the_largest_tile_that_stays_in_registers, 0,
+        (int)COUNT(REGISTERS));
+    tcase_add_test(rows, a_cpu_without_vectors_gets_no_tile_for_gpus_unasked);
     tcase_add_loop_test(rows, what_returns_a_matrix_is_no_fused_row, 0, 4);
     tcase_add_loop_test(
         rows, sizes_that_kernels_cannot_count_are_refused, 0, 3);

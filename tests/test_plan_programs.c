@@ -13,7 +13,7 @@
 
 typedef void change(planning *s);
 
-static const char *const ROWS[] = {"lanes", "tiled16"};
+static const char *const ROWS[] = {"lanes", "tiled16", "simt32"};
 
 /* ---- Lanes ------------------------------------------------------------------- */
 
@@ -200,7 +200,8 @@ static void everything(planning *s)
     softcap(s);
     dropout(s);
     causal(s);
-    a->D = a->Dv = 512;
+    a->D = 512;
+    a->Dv = 256;
     a->dtype = CLATTN_BF16;
     a->mask = (clattn_mask){.size = {1, 1, 1, 90}, .dtype = CLATTN_BF16};
     a->alibi_slopes = SLOPES;
@@ -220,8 +221,9 @@ START_TEST(the_options_of_all_rules_at_once_are_whole)
     for (size_t i = 0; i < s.p.n_needs; ++i)
         ck_assert_uint_lt(
             strlen(s.p.need[i].options), sizeof s.p.need[i].options - 1);
-    ck_assert_uint_eq(planning_option(&s, _i ? 1 : 0, "MASK"), CLATTN_BF16);
-    ck_assert_uint_eq(planning_option(&s, _i ? 1 : 0, "PACKED"), 1);
+    const size_t need = s.p.row->tile == 16 ? 1 : 0; /* tiled: the softmax */
+    ck_assert_uint_eq(planning_option(&s, need, "MASK"), CLATTN_BF16);
+    ck_assert_uint_eq(planning_option(&s, need, "PACKED"), 1);
     ck_assert_str_eq(s.p.need[s.p.items_need].name, "items");
 }
 END_TEST
@@ -231,7 +233,7 @@ END_TEST
 START_TEST(a_kernel_that_was_built_too_small_is_declined_for_the_next_row)
 {
     planning s = planning_start();
-    char text[1200];
+    char text[2000];
     planning_only(&s, "tiled");
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert_str_eq(s.p.row->name, "tiled16");
@@ -255,11 +257,37 @@ START_TEST(a_kernel_that_was_built_too_small_is_declined_for_the_next_row)
 }
 END_TEST
 
+/* What an item keeps in memory instead of registers, as the driver tells. */
+START_TEST(a_kernel_that_spills_is_declined_unless_it_was_asked_for)
+{
+    planning s = planning_start();
+    const built_kernel whole = {.max_group = 256, .private_bytes = 64};
+    const built_kernel spilt = {.max_group = 256, .private_bytes = 65};
+    const built_kernel *const fits[MAX_NEEDS] = {&whole};
+    const built_kernel *const spills[MAX_NEEDS] = {&spilt};
+    s.limits = planning_gpu();
+    ck_assert_int_eq(planning_run(&s), CLATTN_OK);
+    ck_assert_str_eq(s.p.row->name, "simt64");
+    ck_assert(plan_accept(&s.p, fits, &s.declined));
+    ck_assert(!plan_accept(&s.p, spills, &s.declined));
+    ck_assert_msg(strstr(s.declined.text,
+                      "simt64: attention_simt as built keeps 65 bytes"),
+        "%s", s.declined.text);
+    ck_assert_int_eq(plan_attention(&s.p, &s.problem, &s.limits, &s.wishes,
+                         &s.declined, &s.error),
+        CLATTN_OK);
+    ck_assert_str_eq(s.p.row->name, "simt64m");
+    s.wishes.kernel = "simt64";
+    ck_assert_int_eq(planning_run(&s), CLATTN_OK);
+    ck_assert(plan_accept(&s.p, spills, &s.declined));
+}
+END_TEST
+
 /* However little room there is, it is text. */
 START_TEST(the_text_of_a_plan_is_cut_to_fit)
 {
     planning s = planning_start();
-    char all[1500], text[1500];
+    char all[2400], text[2400];
     everything(&s);
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     plan_text(all, sizeof all, &s.p, &s.declined);
@@ -286,13 +314,16 @@ int main(void)
     TCase *programs = tcase_create("programs");
     tcase_add_loop_test(programs,
         sizes_strides_and_values_make_no_other_program, 0,
-        2 * (int)COUNT(SAME));
+        (int)(COUNT(ROWS) * COUNT(SAME)));
     tcase_add_loop_test(programs,
-        an_options_value_makes_no_other_program_and_the_option_does, 0, 2);
-    tcase_add_loop_test(
-        programs, the_options_of_all_rules_at_once_are_whole, 0, 2);
+        an_options_value_makes_no_other_program_and_the_option_does, 0,
+        (int)COUNT(ROWS));
+    tcase_add_loop_test(programs, the_options_of_all_rules_at_once_are_whole, 0,
+        (int)COUNT(ROWS));
     tcase_add_test(programs,
         a_kernel_that_was_built_too_small_is_declined_for_the_next_row);
+    tcase_add_test(
+        programs, a_kernel_that_spills_is_declined_unless_it_was_asked_for);
     tcase_add_test(programs, the_text_of_a_plan_is_cut_to_fit);
 
     Suite *suite = suite_create("plan_programs");

@@ -246,7 +246,7 @@ static void do_weighted_sum(ledger *d, const launch *l)
             }
 }
 
-static void do_lanes(ledger *d, const launch *l)
+static void do_fused(ledger *d, const launch *l)
 {
     const attention_params *p = l->params;
     const size_t rows = d->of->p.group_rows;
@@ -272,8 +272,8 @@ static clattn_status write_down(void *state, const launch *l)
         const char *name;
         void (*write)(ledger *d, const launch *l);
     } KERNELS[] = {{"matmul", do_matmul}, {"scale_softmax", do_softmax},
-        {"weighted_sum", do_weighted_sum}, {"attention_lanes", do_lanes},
-        {"items", do_items}};
+        {"weighted_sum", do_weighted_sum}, {"attention_lanes", do_fused},
+        {"attention_simt", do_fused}, {"items", do_items}};
     ledger *d = state;
     const char *name = d->of->p.need[l->kernel].name;
     for (size_t i = 0; i < COUNT(KERNELS); ++i)
@@ -284,7 +284,7 @@ static clattn_status write_down(void *state, const launch *l)
 }
 
 static const char *const ROWS[] = {
-    "lanes", "tiled16", "tiled8", "tiled4", "tiled1"};
+    "lanes", "tiled16", "tiled8", "tiled4", "tiled1", "simt32"};
 
 static const struct {
     const char *about;
@@ -342,7 +342,8 @@ START_TEST(the_launches_do_each_row_of_each_head_once)
     const attention_regions regions = {
         .q = {NULL, Q_OFFSET}, .workspace = {NULL, WORKSPACE_OFFSET}};
     const clattn_status status = planning_run(&s);
-    /* Loops that are too long for one item of lanes, or one of tiled1. */
+    /* Loops that are too long for one item of lanes or simt32, or one of
+       tiled1. */
     if (status != CLATTN_OK && LIMITS[limit].max_iterations)
         return;
     ck_assert_msg(status == CLATTN_OK, "%s", s.error.message);

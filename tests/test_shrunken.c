@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "attention_expected.h"
-#include "attention_rows.h"
 #include "opencl.h"
 #include "rows.h"
 #include "run.h"
@@ -204,7 +203,7 @@ START_TEST(each_row_is_right_or_names_the_limit)
     opencl_open();
     for (size_t i = 0; i < COUNT(EACH); ++i)
         for (size_t row = 0; row < rows; ++row)
-            takes[i][row] = row_takes(&EACH[i], attention_row_name(row));
+            takes[i][row] = row_takes(&EACH[i], rows_row(row));
     opencl_close();
 
     open_device(which);
@@ -212,7 +211,7 @@ START_TEST(each_row_is_right_or_names_the_limit)
     for (size_t i = 0; i < COUNT(EACH); ++i)
         for (size_t row = 0; row < rows; ++row)
             if (takes[i][row])
-                check_attention(which, &EACH[i], attention_row_name(row));
+                check_attention(which, &EACH[i], rows_row(row));
     printf("%s, row by row: %zu cases right, %zu refused\n",
         DEVICES[which].about, passed, refused);
     ck_assert_uint_gt(passed, 0);

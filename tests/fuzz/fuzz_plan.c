@@ -74,7 +74,8 @@ static const float slopes[SLOPES];
 
 static const char *const WISHES[] = {NULL, NULL, NULL, NULL, "fused",
     "materialised", "lanes", "lanes_weights", "items64", "items16",
-    "matmul_lanes", "tiled16", "tiled8", "tiled4", "tiled1", "", "no such row"};
+    "matmul_lanes", "tiled16", "tiled8", "tiled4", "tiled1", "simt64m",
+    "simt32", "matmul_simt64", "", "no such row"};
 
 static void start_attention(clattn_attention *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fused.c - attention_lanes.cl and weights_lanes.cl alone: memory of a case,
- * and its launch.
+ * fused.c - attention_lanes.cl, weights_lanes.cl and attention_simt.cl alone:
+ * memory of a case, and its launch.
  */
 #include "fused.h"
 
@@ -11,15 +11,9 @@
 
 #include "opencl.h"
 
-static size_t group_rows(const fused_shape *s)
-{
-    return s->VW * s->LS * s->NV;
-}
-
 static size_t groups_of(const fused *p)
 {
-    const size_t rows = group_rows(&p->shape);
-    return (p->of.Lq + rows - 1) / rows;
+    return (p->of.Lq + p->rows - 1) / p->rows;
 }
 
 /* ---- Before ----------------------------------------------------------------- */
@@ -44,7 +38,7 @@ static void place_all(fused *p)
         kernel_tensor("weights", c->items, c->heads, c->Lq, c->Lk, c->gaps));
     arena_place(a, FUSED_SCORES,
         kernel_tensor("scores", 1, c->items * c->heads, groups_of(p),
-            group_rows(&p->shape) * (c->Lk + 1), c->gaps));
+            p->rows * (c->Lk + 1), c->gaps));
     rules_place(&p->rules);
     a->tensor[FUSED_OUT].output = true;
     a->tensor[FUSED_LSE].output = c->rules.lse;
@@ -91,7 +85,7 @@ static void fill_row(fused *p, size_t b, size_t h, size_t i, draw *d)
 static void fill(fused *p)
 {
     const fused_case *c = &p->of;
-    draw d = draw_start(p->shape.VW + p->shape.LS);
+    draw d = draw_start(p->rows);
     rules_fill(&p->rules, 0, c->Lq, &d);
     for (size_t bh = 0; bh < c->items * c->heads; ++bh)
         for (size_t i = 0; i < c->Lq; ++i)
@@ -137,16 +131,40 @@ static void set_params(fused *p)
     rules_params(&p->rules, &p->params);
 }
 
-void fused_create(
-    fused *p, const fused_case *c, const fused_shape *shape, bool keeps)
+static void create(fused *p)
 {
-    *p = (fused){.of = *c, .shape = *shape, .keeps = keeps};
-    snprintf(p->text, sizeof p->text, "%s, VW = %zu, LS = %zu, NV = %zu",
-        c->about, shape->VW, shape->LS, shape->NV);
+    snprintf(
+        p->text, sizeof p->text, "%s, %s %s", p->of.about, p->kernel, p->shape);
     set_rules(p);
     place_all(p);
     set_params(p);
     fill(p);
+}
+
+void fused_create(
+    fused *p, const fused_case *c, const fused_shape *s, bool keeps)
+{
+    *p = (fused){.of = *c,
+        .kernel = keeps ? "weights_lanes" : "attention_lanes",
+        .rows = s->VW * s->LS * s->NV,
+        .work_items = s->LS,
+        .keeps = keeps};
+    snprintf(p->shape, sizeof p->shape,
+        "-DVW=%zu -DLS=%zu -DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu", s->VW, s->LS,
+        s->NV, s->BC, s->MS, s->MO);
+    create(p);
+}
+
+void fused_create_simt(fused *p, const fused_case *c, const fused_tile *t)
+{
+    *p = (fused){.of = *c,
+        .kernel = "attention_simt",
+        .rows = t->BR,
+        .work_items = t->WX * t->WY};
+    snprintf(p->shape, sizeof p->shape,
+        "-DBR=%zu -DBC=%zu -DWX=%zu -DWY=%zu -DKC=%zu -DDC=%zu", t->BR, t->BC,
+        t->WX, t->WY, t->KC, t->DC);
+    create(p);
 }
 
 /* ---- The launch -------------------------------------------------------------- */
@@ -154,7 +172,6 @@ void fused_create(
 static void set_options(const fused *p, char options[KERNEL_OPTIONS])
 {
     const fused_case *c = &p->of;
-    const fused_shape *s = &p->shape;
     int type[4];
     char more[40] = "";
     for (int i = 0; i < 4; ++i)
@@ -163,10 +180,8 @@ static void set_options(const fused *p, char options[KERNEL_OPTIONS])
         snprintf(more, sizeof more, " -DSTAGE=%d -DWT=%d", c->stage,
             c->weights ? (int)c->weights : CLATTN_F32);
     kernel_options(options, &c->rules,
-        "-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d -DVW=%zu -DLS=%zu "
-        "-DNV=%zu -DBC=%zu -DMS=%zu -DMO=%zu%s",
-        c->D, c->Dv, type[0], type[1], type[2], type[3], s->VW, s->LS, s->NV,
-        s->BC, s->MS, s->MO, more);
+        "-DD=%zu -DDV=%zu -DQT=%d -DKT=%d -DVT=%d -DOT=%d %s%s", c->D, c->Dv,
+        type[0], type[1], type[2], type[3], p->shape, more);
 }
 
 /* The slots that only the one or the other kernel has come third. */
@@ -191,7 +206,7 @@ void fused_run(fused *p)
 {
     cl_mem buffers[ARENA_TENSORS];
     char options[KERNEL_OPTIONS];
-    kernel_call call = {.name = p->keeps ? "weights_lanes" : "attention_lanes",
+    kernel_call call = {.name = p->kernel,
         .options = options,
         .memory = &p->memory,
         .buffers = buffers,
@@ -199,7 +214,7 @@ void fused_run(fused *p)
         .params_bytes = sizeof p->params,
         .first = p->params.first,
         .groups = {groups_of(p), 1, p->of.items * p->of.heads},
-        .local = {p->shape.LS, 1, 1},
+        .local = {p->work_items, 1, 1},
         .group_by_group = p->of.grouped};
     set_options(p, options);
     call.n_slots = set_slots(p, call.slots);

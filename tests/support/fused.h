@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fused.h - attention_lanes.cl and weights_lanes.cl alone: a row of a table
- * made concrete, launched in one of their shapes, and compared with the formula
- * in double precision.
+ * fused.h - attention_lanes.cl, weights_lanes.cl and attention_simt.cl alone: a
+ * row of a table made concrete, launched in one of their shapes, and compared
+ * with the formula in double precision.
  */
 #ifndef CLATTN_TESTS_FUSED_H
 #define CLATTN_TESTS_FUSED_H
@@ -19,10 +19,14 @@ enum fused_slot {
     FUSED_SCORES
 };
 
-/* As the kernels' tables have them. */
+/* As the kernels' tables have them: the lanes kernels, and attention_simt. */
 typedef struct fused_shape {
     size_t VW, LS, NV, BC, MS, MO;
 } fused_shape;
+
+typedef struct fused_tile {
+    size_t BR, BC, WX, WY, KC, DC;
+} fused_tile;
 
 typedef struct fused_case {
     const char *about;
@@ -40,8 +44,10 @@ typedef struct fused_case {
 
 typedef struct fused {
     fused_case of;
-    fused_shape shape;
-    bool keeps; /* weights_lanes, which keeps the scores */
+    const char *kernel;
+    char shape[100];         /* the options that make it */
+    size_t rows, work_items; /* of a group */
+    bool keeps;              /* weights_lanes, which keeps the scores */
     rules rules;
     attention_params params;
     arena memory;
@@ -53,6 +59,7 @@ typedef struct fused {
    sees are NaN, as is whatever is no item's. */
 void fused_create(
     fused *p, const fused_case *c, const fused_shape *shape, bool keeps);
+void fused_create_simt(fused *p, const fused_case *c, const fused_tile *tile);
 /* Takes the memory as it is now for the state before. */
 void fused_run(fused *p);
 /* Every element of every output, and that nothing else was written. */
@@ -64,5 +71,22 @@ float *fused_out(const fused *p, size_t b, size_t h, size_t i, size_t column);
 /* Of k or v: key j of an item, for head h of q. */
 float *fused_key(const fused *p, enum fused_slot slot, size_t b, size_t h,
     size_t j, size_t column);
+
+/* ---- Checks, which destroy what they check ------------------------------------ */
+
+/* The formula; exact_ends: buffers without guard zones, for drivers that watch
+   bounds. */
+void fused_check_run(fused *p, bool exact_ends);
+
+enum {
+    FUSED_NAN_WAYS = 4 /* NaN or infinity, in k or in v */
+};
+
+/* Of two alike whose row i sees keys up to i + 2: NaN in what key 31 has makes
+   rows from 29 on NaN, and changes no bit of the others. */
+void fused_check_nan(fused *clean, fused *bad, int way);
+
+/* With q of 0, out is the mean of the values that row i sees: up to i + 2. */
+void fused_check_mean(fused *p);
 
 #endif

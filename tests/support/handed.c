@@ -3,7 +3,6 @@
  * handed.c - small attention problems with their numbers and their results.
  */
 #include "handed.h"
-#include "attention_rows.h"
 
 #include <check.h>
 #include <math.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 
 /* ---- Numbers ------------------------------------------------------------------ */
@@ -106,7 +106,7 @@ void handed_check_on(
 static int row_count(void)
 {
     int count = 1; /* of choice */
-    while (attention_row_name((size_t)count - 1) != NULL)
+    while (rows_row((size_t)count - 1) != NULL)
         ++count;
     return count;
 }
@@ -119,7 +119,7 @@ int handed_count(size_t cases)
 const char *handed_row(int index)
 {
     const int row = index % row_count();
-    return row == 0 ? NULL : attention_row_name((size_t)row - 1);
+    return row == 0 ? NULL : rows_row((size_t)row - 1);
 }
 
 void handed_check(const handed_case *cases, int index)

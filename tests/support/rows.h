@@ -7,7 +7,14 @@
 
 #include "attention_trial.h"
 
-/* How many rows the library has, as loop tests count. */
+/* Whether tests of all rows look at this one.  Of rows in registers, which take
+   seconds to build on a CPU, they look at the smallest alone, unless
+   CLATTN_TEST_ALL asks for all. */
+bool rows_tries(const char *row);
+
+/* The rows that do attention and are looked at; NULL past the last. */
+const char *rows_row(size_t index);
+/* How many, as loop tests count. */
 int rows_count(void);
 
 /* The name if it is that of a row or of a path with rows, else NULL: the

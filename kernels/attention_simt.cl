@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * attention_simt.cl - out_i = sum_j exp(s_ij - lse_i) v_j without the matrix of
+ * scores, for GPUs: online softmax over blocks of keys, scores and outputs in
+ * the registers of a group's items.
+ *
+ * A group of WX x WY items owns BR query rows and walks over BC keys at a time;
+ * see simt.clh for who owns what of a tile.  Through local memory pass DC
+ * columns of q and k, then KC keys of the weights and of v, one over the other;
+ * there the items of a row tell each other their largest scores too.
+ *
+ *     s_ij  = scale q_i.k_j, then the rules of rules.clh; in units of ln 2
+ *     top   = max(top, max_j s_ij)
+ *     sum_i = sum_i 2^(old top - top) + sum_j 2^(s_ij - top)
+ *     o_i   = o_i   2^(old top - top) + sum_j 2^(s_ij - top) v_j
+ *     out_i = o_i / sum_i,   lse_i = ln 2 top + ln sum_i
+ *
+ * Keys that no row sees by band and lengths are passed over.  In a block that
+ * only some rows see, the weight of a hidden key is -0, and what of v is not
+ * finite is taken out of the tile and added by hand to the rows that see it.
+ *
+ *   out, q    (B, Hq, Lq, Dv), (B, Hq, Lq, D)      by strides
+ *   k, v      (B, Hkv, Lk, D), (B, Hkv, Lk, Dv)    by strides
+ *   lse       (B, Hq, Lq), mask (B, Hq, Lq, Lk)    by strides
+ *   slopes, sinks  (Hq);  items: the table that items.cl makes
+ *
+ * Compile-time parameters                              values       default
+ *   D, DV          columns of q and k; of v and out    1 to 512     required
+ *   QT, KT, VT, OT storage of q, k, v, out             STORAGE_...  required
+ *   those of rules.clh                                              required
+ *   BR, BC         rows of a group, keys of a block    multiples of 32, 32
+ *                                                      WY, of KC
+ *   WX, WY         items across keys, across rows      4, 8, 16     8, 8
+ *   KC             keys of v at a time                 multiples of WX  WX
+ *   DC             columns of q and k at a time        multiples of 4   4
+ *
+ * Check with: -DD=64 -DDV=64 -DQT=1 -DKT=1 -DVT=1 -DOT=1 -DBAND=0 -DITEMS=0 -DPACKED=0 -DSOFTCAP=0 -DALIBI=0 -DSINKS=0 -DDROPOUT=0 -DMASK=0 -DLSE=1 -DBR=128 -DBC=64 -DWX=8 -DWY=16 -DKC=16 -DDC=16
+ * Check with: -DD=33 -DDV=7 -DQT=2 -DKT=3 -DVT=2 -DOT=3 -DBAND=1 -DITEMS=1 -DPACKED=1 -DSOFTCAP=1 -DALIBI=1 -DSINKS=1 -DDROPOUT=1 -DMASK=4 -DLSE=1
+ * Check with: -DD=128 -DDV=128 -DQT=3 -DKT=2 -DVT=3 -DOT=2 -DBAND=1 -DITEMS=0 -DPACKED=0 -DSOFTCAP=0 -DALIBI=0 -DSINKS=0 -DDROPOUT=0 -DMASK=2 -DLSE=0 -DBR=64 -DBC=64 -DWX=16 -DWY=8 -DKC=16 -DDC=32
+ */
+#define VW 1
+#include "params.h"
+#include "lanes.clh"
+#include "visible.clh"
+#include "rules.clh"
+
+#if !defined(D) || !defined(DV) || !defined(QT) || !defined(KT) ||             \
+    !defined(VT) || !defined(OT)
+#error "attention_simt.cl: define D, DV, QT, KT, VT and OT"
+#endif
+#ifndef BR
+#define BR 32
+#endif
+#ifndef BC
+#define BC 32
+#endif
+#ifndef WX
+#define WX 8
+#endif
+#ifndef WY
+#define WY 8
+#endif
+#ifndef KC
+#define KC WX
+#endif
+#ifndef DC
+#define DC 4
+#endif
+#if BR % WY || BC % KC || KC % WX || KC % 4 || DC % 4 || WX % 4
+#error "attention_simt.cl: the tile's sizes do not divide one another"
+#endif
+
+/* What of a tile is an item's: columns of out as many at a time as fit best. */
+#define RM (BR / WY)
+#define RN (BC / WX)
+#if DV % (4 * WX) == 0
+#define CW 4
+#elif DV % (2 * WX) == 0
+#define CW 2
+#else
+#define CW 1
+#endif
+#define ON ((DV + WX * CW - 1) / (WX * CW) * CW)
+#define GROUP_ROWS BR
+#include "stand.clh"
+#include "simt.clh"
+
+/* Local memory in floats: strides, tiles, and what items tell each other. */
+#define QK_STRIDE READ_STRIDE(DC)
+#define P_STRIDE (KC % (2 * WX) == WX ? KC : KC + WX)
+#define V_STRIDE (ON * WX)
+#define QK_FLOATS ((BR + BC) * QK_STRIDE)
+#define PV_FLOATS (BR * P_STRIDE + KC * V_STRIDE)
+#define TILE_FLOATS (QK_FLOATS > PV_FLOATS ? QK_FLOATS : PV_FLOATS)
+
+typedef ELEMENT(QT) q_element;
+typedef ELEMENT(KT) k_element;
+typedef ELEMENT(VT) v_element;
+typedef ELEMENT(OT) out_element;
+#if MASK
+typedef ELEMENT(MASK) mask_element;
+#else
+typedef uchar mask_element;
+#endif
+
+DEFINE_STAGE_ROWS(stage_q, QT)
+DEFINE_STAGE_ROWS(stage_k, KT)
+DEFINE_STAGE_ROWS(stage_v, VT)
+
+typedef struct work_item {
+    uint lid;
+    int x, y; /* its first key and row in the group's tile */
+} work_item;
+
+/* Column of out that is the item's number c. */
+static inline int column_of(const work_item *own, const int c)
+{
+    return (own->x + WX * (c / CW)) * CW + c % CW;
+}
+
+/* n keys from j on, and how they lie to the group's rows. */
+typedef struct block {
+    int j, n, banded;
+} block;
+
+/* s = q.k for the group's rows and a block of keys, of which `rows` and `keys`
+   are there.  Other items may still be reading `tiles`. */
+INLINE void score_block(float s[RM][RN], __local float *tiles,
+    __global const q_element *q, const long q_row, const int rows,
+    __global const k_element *k, const long k_row, const int keys,
+    const work_item *own)
+{
+    __local float *const k_tile = tiles + BR * QK_STRIDE;
+    UNROLL
+    for (int i = 0; i < RM; ++i)
+        UNROLL
+        for (int j = 0; j < RN; ++j)
+            s[i][j] = 0.0f;
+    NO_UNROLL
+    for (int c = 0; c < D; c += DC) {
+        barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
+        stage_q(tiles, QK_STRIDE, q + c, q_row, rows, D - c, BR, DC, own->lid);
+        stage_k(k_tile, QK_STRIDE, k + c, k_row, keys, D - c, BC, DC, own->lid);
+        barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
+        add_dots(s, tiles + own->y * QK_STRIDE, k_tile + own->x * QK_STRIDE,
+            QK_STRIDE, DC);
+    }
+}
+
+/* A score in units of ln 2, by the rules that hide no position; beyond is j - i
+   - diagonal.  Of a key past the last no mask is read. */
+INLINE float rule_score(const float product, const attention_params *p,
+    const float slope, const int beyond, __global const mask_element *mask,
+    const int exists)
+{
+    float s = product * (p->scale * (SOFTCAP ? 1.0f : LOG2E));
+#if SOFTCAP
+    s = rule_softcap(s, p->softcap * LOG2E, 1.0f / p->softcap);
+#endif
+#if ALIBI
+    s = rule_alibi(s, slope * LOG2E, beyond);
+#endif
+#if MASK
+    if (exists)
+        s = rule_mask(s, MASK_AT(MASK, mask), LOG2E);
+#endif
+    return s;
+}
+
+/* Scores of a block by all rules in place of products; -inf hides a key. */
+INLINE void apply_rules(float s[RM][RN], const attention_params *p,
+    const stand *at, const block *b, const float slope,
+    __global const mask_element *mask, const work_item *own)
+{
+    const int step = b->j - at->first;
+    const int beyond = near(step - at->it.diagonal);
+    UNROLL
+    for (int i = 0; i < RM; ++i) {
+        const int row = own->y + WY * i;
+        __global const mask_element *mask_row =
+            mask + min(at->first + row, at->last) * p->mask.row;
+        UNROLL
+        for (int w = 0; w < RN; ++w) {
+            const int key = own->x + WX * w;
+            s[i][w] = rule_score(s[i][w], p, slope, beyond + key - row,
+                mask_row + (b->j + key) * p->mask_column, key < b->n);
+        }
+    }
+    if (b->n < BC)
+        UNROLL
+        for (int w = 0; w < RN; ++w)
+            UNROLL
+            for (int i = 0; i < RM; ++i)
+                s[i][w] = own->x + WX * w < b->n ? s[i][w] : -INFINITY;
+#if BAND
+    const band seen = band_of(p, &at->it);
+    if (b->banded)
+        UNROLL
+        for (int i = 0; i < RM; ++i)
+            UNROLL
+            for (int w = 0; w < RN; ++w)
+                s[i][w] = rule_band(s[i][w], seen,
+                    step + own->x + WX * w - (own->y + WY * i));
+#endif
+}
+
+/* value[i] becomes `join` of the values of all items of the row; `told` is not
+   in use. */
+#define DEFINE_OVER_ROW(NAME, JOIN)                                            \
+    INLINE void NAME(                                                          \
+        float value[RM], __local float *told, const work_item *own)            \
+    {                                                                          \
+        UNROLL                                                                 \
+        for (int i = 0; i < RM; ++i)                                           \
+            told[(own->y + WY * i) * WX + own->x] = value[i];                  \
+        barrier(CLK_LOCAL_MEM_FENCE); /* all items have told */                \
+        UNROLL                                                                 \
+        for (int i = 0; i < RM; ++i) {                                         \
+            __local const float *row = told + (own->y + WY * i) * WX;          \
+            float4 all = READ4(row);                                           \
+            UNROLL                                                             \
+            for (int x = 4; x < WX; x += 4)                                    \
+                all = JOIN(READ4(row + x), all);                               \
+            value[i] = JOIN(JOIN(all.x, all.y), JOIN(all.z, all.w));           \
+        }                                                                      \
+    }
+#define ADD(a, b) ((a) + (b))
+DEFINE_OVER_ROW(largest_of_rows, V_MAX)
+DEFINE_OVER_ROW(sum_of_rows, ADD)
+
+/* Weights in place of scores, not yet divided by the sum; guarded: -0 where
+   the key is hidden.  Older sums and outputs are brought to the new top. */
+INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
+    float sum[RM], __local float *told, const int guarded,
+    const work_item *own)
+{
+    float most[RM];
+    UNROLL
+    for (int i = 0; i < RM; ++i) {
+        most[i] = top[i];
+        UNROLL
+        for (int w = 0; w < RN; ++w)
+            most[i] = V_MAX(s[i][w], most[i]);
+    }
+    largest_of_rows(most, told, own);
+    UNROLL
+    for (int i = 0; i < RM; ++i) {
+        const float base = most[i] == -INFINITY ? 0.0f : most[i];
+        const float rescale = exp2_negative(top[i] - base);
+        float part = 0.0f;
+        top[i] = most[i];
+        UNROLL
+        for (int w = 0; w < RN; ++w) {
+            const float weight = exp2_negative(s[i][w] - base);
+            part += weight;
+            s[i][w] = guarded && s[i][w] == -INFINITY ? -0.0f : weight;
+        }
+        sum[i] = sum[i] * rescale + part;
+        UNROLL
+        for (int c = 0; c < ON; ++c)
+            o[i][c] *= rescale;
+    }
+}
+
+#if DROPOUT
+/* Weights of KC keys from j on in local memory: random words come in fours. */
+INLINE void drop(__local float *p_tile, const attention_params *p,
+    const stand *at, const int j, const work_item *own)
+{
+    for (uint four = own->lid; four < BR * KC / 4; four += GROUP_ITEMS) {
+        const int row = (int)(four / (KC / 4));
+        const int key = (int)(four % (KC / 4)) * 4;
+        __local float *const weight = p_tile + row * P_STRIDE + key;
+        uint word[4];
+        rule_words(word, p, j + key, at->first + row, at->z);
+        UNROLL
+        for (int n = 0; n < 4; ++n)
+            weight[n] *= word[n] <= p->dropout_last ? 0.0f : p->dropout_keep;
+    }
+}
+#endif
+
+/* What is not finite in the item's own part of v_tile becomes 0; then `dirty`
+   is `stamp`.  Its own is what stage_v made it write. */
+INLINE void put_finite(__local float *v_tile, volatile __local int *dirty,
+    const int stamp, const work_item *own)
+{
+    NO_UNROLL
+    for (uint four = own->lid; four < KC * V_STRIDE / 4; four += GROUP_ITEMS) {
+        const float4 value = READ4(v_tile + 4 * four);
+        const int4 good = isfinite(value);
+        if (all(good))
+            continue;
+        AT4(v_tile + 4 * four) = select((float4)(0.0f), value, good);
+        atomic_xchg(dirty, stamp);
+    }
+}
+
+/* o += p v for what put_finite took out, where the key is not hidden: its weight
+   is not -0. */
+INLINE void add_nonfinite(float o[RM][ON], __local const float *p_own,
+    __global const v_element *v, const long v_row, const int keys,
+    const work_item *own)
+{
+    NO_UNROLL
+    for (int key = 0; key < min(keys, KC); ++key)
+        UNROLL
+        for (int c = 0; c < ON; ++c) {
+            const int column = column_of(own, c);
+            const float value =
+                column < DV ? LOAD(VT, v + key * v_row + column) : 0.0f;
+            if (isfinite(value))
+                continue;
+            UNROLL
+            for (int i = 0; i < RM; ++i) {
+                const float weight = p_own[i * WY * P_STRIDE + key];
+                if (as_int(weight) >= 0)
+                    o[i][c] += weight * value;
+            }
+        }
+}
+
+/* o += p v for a block of keys. */
+INLINE void sum_block(float o[RM][ON], float s[RM][RN], __local float *tiles,
+    __global const v_element *v, const attention_params *p, const stand *at,
+    const block *b, const int guarded, volatile __local int *dirty,
+    const work_item *own)
+{
+    __local float *const v_tile = tiles + BR * P_STRIDE;
+    UNROLL
+    for (int c = 0; c < BC / KC; ++c) {
+        if (c > 0)
+            barrier(CLK_LOCAL_MEM_FENCE); /* the keys before are used up */
+        UNROLL
+        for (int i = 0; i < RM; ++i)
+            UNROLL
+            for (int w = 0; w < KC / WX; ++w)
+                tiles[(own->y + WY * i) * P_STRIDE + own->x + WX * w] =
+                    s[i][c * (KC / WX) + w];
+        stage_v(v_tile, V_STRIDE, v + c * KC * p->v.row, p->v.row,
+            b->n - c * KC, DV, KC, V_STRIDE, own->lid);
+        const int stamp = b->j + c * KC + 1;
+        if (guarded)
+            put_finite(v_tile, dirty, stamp, own);
+        barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
+#if DROPOUT
+        drop(tiles, p, at, b->j + c * KC, own);
+        barrier(CLK_LOCAL_MEM_FENCE); /* and what is dropped is */
+#endif
+        __local const float *p_own = tiles + own->y * P_STRIDE;
+        add_rows(o, p_own, P_STRIDE, v_tile + own->x * CW, V_STRIDE, KC);
+        if (guarded && *dirty == stamp)
+            add_nonfinite(o, p_own, v + c * KC * p->v.row, p->v.row,
+                b->n - c * KC, own);
+    }
+}
+
+/* Rows of out and lse, of which those that the item does not have see
+   nothing. */
+INLINE void store_rows(__global out_element *out, __global float *lse,
+    __global const float *sinks, const attention_params *p, const stand *at,
+    float o[RM][ON], const float top[RM], const float sum[RM],
+    const work_item *own)
+{
+    UNROLL
+    for (int i = 0; i < RM; ++i) {
+        const int row = at->first + own->y + WY * i;
+        const int is_own = row < at->it.rows;
+        float row_lse;
+        const float factor = finish_row(&row_lse, sinks, p, at,
+            is_own ? top[i] : -INFINITY, is_own ? sum[i] : 0.0f);
+        if (row >= at->written)
+            continue;
+        UNROLL
+        for (int c = 0; c < ON; ++c) {
+            const int column = column_of(own, c);
+            if (column < DV)
+                STORE(OT, is_own ? o[i][c] * factor : 0.0f,
+                    out + row * p->out.row + column);
+        }
+#if LSE
+        if (own->x == 0)
+            lse[row * p->lse.row] = row_lse;
+#endif
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1)))
+void attention_simt(__global out_element *out, __global float *lse,
+    __global const q_element *restrict q, __global const k_element *restrict k,
+    __global const v_element *restrict v,
+    __global const mask_element *restrict mask, __global const float *slopes,
+    __global const float *sinks, __global const int *items,
+    const attention_params p)
+{
+    __local float4 memory[(TILE_FLOATS + BR * WX) / 4];
+    __local float *const tiles = (__local float *)memory;
+    __local float *const told = tiles + TILE_FLOATS;
+    __local int dirty; /* 1 + first key of the last tile with such values */
+    const uint lid = (uint)get_local_id(0);
+    const work_item own = {lid, item_x(lid), item_y(lid)};
+    const stand at = stand_of(&p, items);
+    const item it = at.it;
+    if (lid == 0)
+        dirty = 0;
+
+    q += p.q.offset + at.b * p.q.batch + at.h * p.q.head +
+         (it.q_first + at.first) * p.q.row;
+    k += p.k.offset + at.b * p.k.batch + at.h / p.group * p.k.head +
+         it.k_first * p.k.row;
+    v += p.v.offset + at.b * p.v.batch + at.h / p.group * p.v.head +
+         it.k_first * p.v.row;
+    out += p.out.offset + at.b * p.out.batch + at.h * p.out.head +
+           it.q_first * p.out.row;
+#if LSE
+    lse += p.lse.offset + at.b * p.lse.batch + at.h * p.lse.head +
+           it.q_first * p.lse.row;
+#endif
+#if MASK
+    mask += p.mask.offset + at.b * p.mask.batch + at.h * p.mask.head;
+#endif
+
+    float s[RM][RN], o[RM][ON], top[RM], sum[RM];
+    UNROLL
+    for (int i = 0; i < RM; ++i) {
+        top[i] = -INFINITY;
+        sum[i] = 0.0f;
+        UNROLL
+        for (int c = 0; c < ON; ++c)
+            o[i][c] = 0.0f;
+    }
+
+    /* Plain constants: PoCL 3.1 goes wrong where the bounds of a loop with
+       barriers live in variables whose address was taken. */
+    int seen_begin, seen_end;
+    keys_seen(&seen_begin, &seen_end, &p, &it, at.first, at.last);
+    const int begin = seen_begin & ~3; /* random words come in fours */
+    const int end = seen_end;
+    for (int j = begin; j < end; j += BC) {
+        const int n = min(BC, end - j);
+        const int banded = !band_is_full(&p, &it, at.first, at.last, j, n);
+        const int guarded = MASK || banded || n < BC;
+        const block here = {j, n, banded};
+        score_block(s, tiles, q, p.q.row, at.last - at.first + 1,
+            k + j * p.k.row, p.k.row, n, &own);
+        apply_rules(s, &p, &at, &here,
+            ALIBI ? slopes[p.slopes_offset + at.h] : 0.0f, mask, &own);
+        softmax_block(s, o, top, sum, told, guarded, &own);
+        sum_block(o, s, tiles, v + j * p.v.row, &p, &at, &here, guarded, &dirty,
+            &own);
+    }
+    sum_of_rows(sum, told, &own);
+    store_rows(out, lse, sinks, &p, &at, o, top, sum, &own);
+}
