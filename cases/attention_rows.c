@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "clattn/clattn.h"
+#include "context.h"
+#include "plan.h"
 
 const char *attention_row_name(size_t index)
 {
@@ -26,6 +27,14 @@ bool attention_row_is(const char *row)
     for (size_t n = 0; (name = attention_row_name(n)) != NULL; ++n)
         if (strcmp(name, row) == 0)
             return true;
+    return false;
+}
+
+bool row_needs_asking(const clattn_context *ctx, const char *row)
+{
+    for (size_t i = 0; i < N_KERNEL_ROWS; ++i)
+        if (strcmp(KERNEL_ROWS[i].name, row) == 0)
+            return row_is_foreign(&KERNEL_ROWS[i], &ctx->limits);
     return false;
 }
 

@@ -9,11 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "clattn/clattn.h"
+
 /* Best first; NULL past the last. */
 const char *attention_row_name(size_t index);
 
 /* Whether a row is one of them. */
 bool attention_row_is(const char *row);
+
+/* Whether any row, of products too, is shaped for other devices than this one,
+   and taken only where it is asked for. */
+bool row_needs_asking(const clattn_context *ctx, const char *row);
 
 /* Rows of one family, as tiled16 and tiled8, share their kernels' text and
    differ in the tile, so that one of them is enough for a configuration. */

@@ -93,10 +93,13 @@ bool check_builds(const check_run *run, failure *f)
 {
     const size_t rows = check_row_count();
     bool done = true;
-    for (size_t row = 1; done && row < rows; row++)
+    for (size_t row = 1; done && row < rows; row++) {
+        const bool foreign =
+            row_needs_asking(run->at->ctx, check_row_name(row));
         for (size_t i = 0; done && i < sizeof DTYPES / sizeof DTYPES[0]; i++) {
             progress_tell(run->shown, row - 1, rows - 1, "rows are built");
-            if (!check_wants_row(run->report, row, (enum check_storage)i))
+            if (!check_wants_row(
+                    run->report, row, (enum check_storage)i, foreign))
                 continue;
             if (attention_row_is(check_row_name(row)))
                 done =
@@ -104,5 +107,6 @@ bool check_builds(const check_run *run, failure *f)
             done =
                 done && build_row(run, check_row_name(row), BENCH_MATMUL, i, f);
         }
+    }
     return done;
 }

@@ -50,11 +50,13 @@ static bool one_like_it_is_built(
     return false;
 }
 
-bool check_wants_row(
-    const check_report *report, size_t row, enum check_storage storage)
+bool check_wants_row(const check_report *report, size_t row,
+    enum check_storage storage, bool foreign)
 {
-    return storage < report->extent->all_builds ||
-           (storage < report->extent->storages &&
+    const check_extent *extent = report->extent;
+    const bool few = foreign && extent->rows != CHECK_ALL_ROWS;
+    return storage < (few ? 0 : extent->all_builds) ||
+           (storage < (few ? 1 : extent->storages) &&
                !one_like_it_is_built(
                    report, check_row_name(row), check_storage_name(storage)));
 }

@@ -145,9 +145,11 @@ const char *check_part_name(size_t part);
 const char *check_row_name(size_t row);
 size_t check_row_count(void); /* with the choice */
 
-/* Whether this extent builds a row in a storage, beside what is built. */
-bool check_wants_row(
-    const check_report *report, size_t row, enum check_storage storage);
+/* Whether this extent builds a row in a storage, beside what is built.  Of rows
+   that are shaped for other devices, `foreign`, one of a family is enough unless
+   cases are run on all rows: some drivers take seconds to build them. */
+bool check_wants_row(const check_report *report, size_t row,
+    enum check_storage storage, bool foreign);
 /* Whether a row was built, in f32 and for attention. */
 bool check_is_built(const check_report *report, size_t row);
 

@@ -87,10 +87,16 @@ bool sum_fits(declined_rows *declined, const kernel_row *row, size_t part,
     return false;
 }
 
+bool row_is_foreign(const kernel_row *row, const device_limits *limits)
+{
+    return limits->is_cpu && (row->propose_attention == propose_simt ||
+                                 row->propose_matmul == propose_matmul_simt);
+}
+
 bool is_for_device(
     declined_rows *declined, const proposal *p, const device_limits *limits)
 {
-    if (p->asked || !limits->is_cpu)
+    if (p->asked || !row_is_foreign(p->row, limits))
         return true;
     decline(declined, p->row, "is for CPUs only where it is asked for");
     return false;

@@ -159,8 +159,9 @@ bool keeps_no_matrix(
 bool sum_fits(declined_rows *declined, const kernel_row *row, size_t part,
     size_t terms, int32_t dtype, const char *result);
 
-/* For rows shaped for other devices: whether this is no CPU, or the row was
+/* Whether a row is shaped for other devices: here it is taken only where it is
    asked for. */
+bool row_is_foreign(const kernel_row *row, const device_limits *limits);
 bool is_for_device(
     declined_rows *declined, const proposal *p, const device_limits *limits);
 

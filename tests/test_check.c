@@ -185,22 +185,43 @@ START_TEST(without_all_builds_one_row_of_a_family_is_enough_if_it_was_built)
     static const check_extent ALL = {.all_builds = 3, .storages = 3};
     const size_t row = row_of("tiled8");
     report->extent = &SOME;
-    ck_assert(check_wants_row(report, row, CHECK_F32));
+    ck_assert(check_wants_row(report, row, CHECK_F32, false));
     report->n_builds = 1;
     report->build[0] = (check_build){
         .row = "tiled16", .operation = "attention", .storage = "f32"};
-    ck_assert(!check_wants_row(report, row, CHECK_F32));
-    ck_assert(check_wants_row(report, row, CHECK_F16));
-    ck_assert(!check_wants_row(report, row, CHECK_BF16));
+    ck_assert(!check_wants_row(report, row, CHECK_F32, false));
+    ck_assert(check_wants_row(report, row, CHECK_F16, false));
+    ck_assert(!check_wants_row(report, row, CHECK_BF16, false));
     ck_assert(check_is_built(report, row_of("tiled16")));
     ck_assert(!check_is_built(report, row));
     strcpy(report->build[0].refused, "too large");
-    ck_assert(check_wants_row(report, row, CHECK_F32));
+    ck_assert(check_wants_row(report, row, CHECK_F32, false));
     ck_assert(!check_is_built(report, row_of("tiled16")));
     report->build[0].refused[0] = '\0';
     report->extent = &ALL;
-    ck_assert(check_wants_row(report, row, CHECK_F32));
-    ck_assert(check_wants_row(report, row, CHECK_BF16));
+    ck_assert(check_wants_row(report, row, CHECK_F32, false));
+    ck_assert(check_wants_row(report, row, CHECK_BF16, false));
+}
+END_TEST
+
+START_TEST(of_rows_for_other_devices_one_of_a_family_is_built_in_one_storage)
+{
+    static const check_extent SOME = {
+        .all_builds = 1, .storages = 3, .rows = CHECK_ONE_MORE};
+    static const check_extent ALL = {
+        .all_builds = 3, .storages = 3, .rows = CHECK_ALL_ROWS};
+    const size_t row = row_of("tiled8");
+    report->extent = &SOME;
+    ck_assert(check_wants_row(report, row, CHECK_F32, true));
+    ck_assert(!check_wants_row(report, row, CHECK_F16, true));
+    report->n_builds = 1;
+    report->build[0] = (check_build){
+        .row = "tiled16", .operation = "attention", .storage = "f32"};
+    ck_assert(!check_wants_row(report, row, CHECK_F32, true));
+    ck_assert(check_wants_row(report, row, CHECK_F32, false));
+    report->extent = &ALL;
+    ck_assert(check_wants_row(report, row, CHECK_F32, true));
+    ck_assert(check_wants_row(report, row, CHECK_BF16, true));
 }
 END_TEST
 
@@ -342,6 +363,8 @@ int main(void)
         equal_reasons_of_a_row_are_one_and_more_than_the_list_are_counted);
     tcase_add_test(reports,
         without_all_builds_one_row_of_a_family_is_enough_if_it_was_built);
+    tcase_add_test(reports,
+        of_rows_for_other_devices_one_of_a_family_is_built_in_one_storage);
     tcase_add_test(reports, what_fails_stands_in_all_forms);
     tcase_add_test(reports,
         columns_line_up_as_text_and_cells_cannot_break_a_markdown_table);
