@@ -4,12 +4,11 @@
  * of calling, against the double-precision reference.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "attention_expected.h"
-#include "attention_rows.h"
 #include "opencl.h"
+#include "rows.h"
 #include "run.h"
 #include "suite.h"
 
@@ -88,14 +87,6 @@ static void check_row(attention_trial *trial, attention_trial *first,
         ++tally[row].taken;
 }
 
-/* Rows in registers take long to build: one of their tiles a case. */
-static bool has_turn(const char *row, size_t number)
-{
-    const char *all = getenv("CLATTN_TEST_ALL");
-    return !attention_row_is_like(row, "simt32") ||
-           (all != NULL && *all != '\0') || attention_row_has_turn(row, number);
-}
-
 /* The planner's choice, then each row by its name. */
 static void check_case(const attention_case *c, size_t number)
 {
@@ -113,7 +104,7 @@ static void check_case(const attention_case *c, size_t number)
     check_row(&trial, &first, &expected, 0, text);
     for (size_t row = 0; clattn_kernel_name(row) != NULL; ++row) {
         ck_assert_uint_lt(row, MAX_ROWS);
-        if (!has_turn(clattn_kernel_name(row), number))
+        if (!rows_has_turn(clattn_kernel_name(row), number))
             continue;
         trial.problem.kernel = clattn_kernel_name(row);
         snprintf(line, sizeof line, "%s, row %s", text, trial.problem.kernel);

@@ -21,6 +21,7 @@
 #include "attention_rows.h"
 #include "builds.h"
 #include "opencl.h"
+#include "rows.h"
 #include "subject.h"
 #include "suite.h"
 
@@ -99,7 +100,8 @@ static void check_row(subject *s, size_t row)
 static bool has_turn(const char *row, size_t configuration)
 {
     return number_of("CLATTN_TEST_ALL", 0) != 0 ||
-           attention_row_has_turn(row, configuration);
+           (rows_tries(row) ? attention_row_has_turn(row, configuration)
+                            : rows_has_turn(row, configuration));
 }
 
 static void check_case(const attention_case *c, size_t configuration)

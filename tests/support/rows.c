@@ -14,12 +14,15 @@
 #include "run.h"
 #include "suite.h"
 
-#define SMALLEST_IN_REGISTERS "simt32"
-
 bool rows_tries(const char *row)
 {
-    return !attention_row_is_like(row, SMALLEST_IN_REGISTERS) ||
-           strcmp(row, SMALLEST_IN_REGISTERS) == 0 || suite_count(0, 1) == 1;
+    return !attention_row_is_like(row, "simt32") || suite_count(0, 1) == 1;
+}
+
+bool rows_has_turn(const char *row, size_t number)
+{
+    return rows_tries(row) ||
+           (number % 4 == 0 && attention_row_has_turn(row, number / 4));
 }
 
 const char *rows_row(size_t index)

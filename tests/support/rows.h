@@ -7,10 +7,13 @@
 
 #include "attention_trial.h"
 
-/* Whether tests of all rows look at this one.  Of rows in registers, which take
-   seconds to build on a CPU, they look at the smallest alone, unless
-   CLATTN_TEST_ALL asks for all. */
+/* Whether tests of all rows look at this one.  Rows in registers take seconds to
+   build on a CPU: they meet the cases and draws of tests that ask for their
+   turn, and all others where CLATTN_TEST_ALL asks for all. */
 bool rows_tries(const char *row);
+/* Whether a row takes this case, or configuration of draws: those in registers
+   take one in four, by turns. */
+bool rows_has_turn(const char *row, size_t number);
 
 /* The rows that do attention and are looked at; NULL past the last. */
 const char *rows_row(size_t index);
