@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
-#include "plan.h"
 #include "product.h"
+#include "simt.h"
 
 /* What is compiled in; see the kernel's table. */
 typedef struct tile {
@@ -21,14 +21,10 @@ static const tile TILES[] = {
     {.BM = 32, .BN = 32, .BK = 16, .WX = 8, .WY = 8},
 };
 
-enum {
-    SPILLED_BYTES = 64 /* of an item, as for attention */
-};
-
 /* Either way that b lies: rows as in the kernel. */
 static size_t local_bytes(const tile *t, bool rows_are_n)
 {
-    const size_t stride = t->BK / 4 % 2 ? t->BK : t->BK + 4;
+    const size_t stride = simt_read_stride(t->BK);
     const size_t b = rows_are_n ? t->BN * stride : t->BK * t->BN;
     return sizeof(float) * (t->BM * stride + b);
 }

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "plan.h"
+#include "simt.h"
 
 /* What is compiled in; see the kernel's table. */
 typedef struct tile {
@@ -33,19 +33,7 @@ static const tile TILES[] = {
     {.BR = 32, .BC = 32, .WX = 8, .WY = 8, .KC = 16, .DC = 16, .columns = 256},
 };
 
-enum {
-    /* Of an item, in memory instead of registers: what drivers tell of kernels
-       that spill nothing is less, and spills in the inner loop are more. */
-    SPILLED_BYTES = 64
-};
-
 /* ---- Tiles ------------------------------------------------------------------- */
-
-/* As in the kernel. */
-static size_t read_stride(size_t n)
-{
-    return n / 4 % 2 ? n : n + 4;
-}
 
 /* Columns of out that an item owns. */
 static size_t own_columns(size_t Dv, const tile *t)
@@ -58,7 +46,7 @@ static size_t own_columns(size_t Dv, const tile *t)
 
 static size_t local_bytes(size_t Dv, const tile *t)
 {
-    const size_t qk = (t->BR + t->BC) * read_stride(t->DC);
+    const size_t qk = (t->BR + t->BC) * simt_read_stride(t->DC);
     const size_t p_stride =
         t->KC % (2 * t->WX) == t->WX ? t->KC : t->KC + t->WX;
     const size_t pv = t->BR * p_stride + t->KC * own_columns(Dv, t) * t->WX;
