@@ -316,29 +316,21 @@ START_TEST(random_words_are_philox)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
-    TCase *functions = cases("functions");
+    TCase *functions = opencl_cases("functions", 300);
     tcase_add_loop_test(functions,
         powers_of_two_are_within_the_bound_and_whole_ones_exact, 0, 4);
     tcase_add_loop_test(functions, tanh_keeps_its_relative_precision, 0, 4);
     tcase_add_loop_test(functions, tanh_is_odd_and_ends_at_1, 0, 4);
     tcase_add_loop_test(functions, a_maximum_passes_over_nan, 0, 4);
 
-    TCase *rows = cases("rows");
+    TCase *rows = opencl_cases("rows", 300);
     tcase_add_loop_test(rows, rows_are_loaded_and_stored_as_elements_are, 0, 8);
     tcase_add_loop_test(rows, rows_are_rounded_as_elements_are, 0, 8);
     tcase_add_loop_test(rows, a_row_of_bools_hides_where_they_are_0, 0, 3);
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, transposition_turns_rows_into_columns, 0, 4);
     tcase_add_loop_test(tiny, random_words_are_philox, 0, 4);
 

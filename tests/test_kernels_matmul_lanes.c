@@ -375,17 +375,9 @@ START_TEST(layer_is_right_in_every_way)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 120);
-    return t;
-}
-
 int main(void)
 {
-    TCase *t = cases("matmul_lanes");
+    TCase *t = opencl_cases("matmul_lanes", 120);
     tcase_add_loop_test(t, products_are_right_and_stay_in_their_place, 0,
         3 * (int)COUNT(PRODUCTS));
     tcase_add_loop_test(
@@ -394,7 +386,7 @@ int main(void)
         t, linear_is_right_in_every_way, 0, (int)COUNT(LINEARS));
     tcase_add_loop_test(t, layer_is_right_in_every_way, 0, (int)COUNT(LAYERS));
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 120);
     tcase_add_loop_test(
         tiny, nothing_beyond_the_ends_is_touched, 0, (int)COUNT(PRODUCTS));
 

@@ -257,22 +257,14 @@ START_TEST(nothing_beyond_the_ends_is_touched)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
     const int n = (int)(COUNT(CASES) * COUNT(WAYS));
-    TCase *blocks = cases("blocks");
+    TCase *blocks = opencl_cases("blocks", 300);
     tcase_add_loop_test(blocks, whole_numbers_are_exact_in_every_shape, 0,
         n * (int)COUNT(SHAPES));
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);
 
     Suite *suite = suite_create("kernels_matmul_lanes_blocks");

@@ -33,23 +33,8 @@ enum {
 };
 
 static const product_case CASES[] = {
-    {"one above a tile in all sizes", 2, 4, 2, {1, 1}, {1, 1}, {1, 1},
-        .gaps = true, .bias = true},
-    {"one below, one above, two tiles", 2, 2, 1, {1, -1}, {1, 1}, {2, 0},
-        .bias = true},
-    {"smallest problem", 1, 1, 1, {0, 1}, {0, 1}, {0, 1}, .bias = true},
-    {"smallest problem without bias", 1, 1, 1, {0, 1}, {0, 1}, {0, 1},
-        .bias = false},
-    {"one column of a and row of b", 1, 3, 3, {2, 1}, {1, 2}, {0, 1},
-        .gaps = true, .bias = true},
+    PRODUCT_CASES,
     {"two and three beyond", 1, 2, 1, {1, 2}, {1, 3}, {1, 2}, .bias = true},
-    {"tiles exactly", 3, 1, 1, {1, 0}, {2, 0}, {1, 0}, .gaps = true},
-    {"a sum in two launches, cut within a tile", 2, 2, 2, {1, 1}, {1, 2},
-        {3, -1}, .gaps = true, .bias = true, .in_two = true},
-    {"each group for itself", 2, 4, 2, {2, 1}, {2, -1}, {2, 1}, .gaps = true,
-        .bias = true, .grouped = true},
-    {"each group for itself, in two launches", 3, 2, 1, {1, 2}, {2, 1}, {3, 1},
-        .bias = true, .in_two = true, .grouped = true},
 };
 
 START_TEST(whole_numbers_are_exact_at_every_edge)
@@ -80,25 +65,17 @@ START_TEST(nothing_beyond_the_ends_is_touched)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
     const int n = (int)COUNT(CASES), ways = (int)COUNT(WAYS);
-    TCase *edges = cases("edges");
+    TCase *edges = opencl_cases("edges", 300);
     tcase_add_loop_test(
         edges, whole_numbers_are_exact_at_every_edge, 0, n * ways);
     tcase_add_loop_test(edges, nan_stays_in_its_row_and_column, 0, ways);
     tcase_add_loop_test(edges, a_16_bit_result_is_rounded_once_to_nearest_even,
         0, ways - ROUNDED);
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, 4 * n);
 
     Suite *suite = suite_create("kernels_matmul_simt");

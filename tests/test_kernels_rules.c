@@ -332,21 +332,13 @@ START_TEST(the_words_are_those_of_sequence_row_and_key)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
-    TCase *blocks = cases("blocks");
+    TCase *blocks = opencl_cases("blocks", 300);
     tcase_add_loop_test(blocks, blocks_of_rows_see_the_keys_that_their_rows_do,
         0, (int)COUNT(CASES));
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, each_rule_changes_a_score_as_the_formula_does, 0,
         3 * (int)COUNT(SINGLE));
     tcase_add_test(tiny, a_distance_stays_itself_or_beyond_all_keys);

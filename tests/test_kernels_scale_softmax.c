@@ -140,29 +140,21 @@ START_TEST(nothing_beyond_the_ends_is_touched)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
     const int ways = (int)COUNT(WAYS), n = (int)COUNT(CASES);
-    TCase *edges = cases("edges");
+    TCase *edges = opencl_cases("edges", 300);
     tcase_add_loop_test(
         edges, exact_scores_give_the_formula_at_every_edge, 0, ways * n);
 
-    TCase *properties = cases("properties");
+    TCase *properties = opencl_cases("properties", 300);
     tcase_add_loop_test(
         properties, a_constant_on_all_scores_changes_no_weight, 0, ways);
     tcase_add_loop_test(properties, weights_of_a_row_sum_to_1, 0, ways);
     tcase_add_loop_test(
         properties, nan_makes_its_own_row_nan_and_no_other, 0, ways);
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);
 
     Suite *suite = suite_create("kernels_scale_softmax");

@@ -288,18 +288,10 @@ START_TEST(nothing_beyond_the_ends_is_touched)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
     const int n = (int)COUNT(CASES);
-    TCase *rules = cases("rules");
+    TCase *rules = opencl_cases("rules", 300);
     tcase_add_loop_test(rules, each_rule_is_what_the_formula_says, 0, n);
     tcase_add_loop_test(
         rules, a_hidden_key_is_hidden_whatever_hides_it, 1, (int)COUNT(HIDDEN));
@@ -311,7 +303,7 @@ int main(void)
     tcase_add_loop_test(rules, dropout_drops_its_share_and_scales_the_rest, 0,
         (int)COUNT(DROPS));
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);
 
     Suite *suite = suite_create("kernels_scale_softmax_rules");

@@ -101,27 +101,19 @@ START_TEST(nothing_beyond_the_ends_is_touched)
 }
 END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
-    tcase_set_timeout(t, 300);
-    return t;
-}
-
 int main(void)
 {
     const int n = (int)COUNT(CASES), shapes = (int)COUNT(SHAPES);
-    TCase *shaped = cases("shapes");
+    TCase *shaped = opencl_cases("shapes", 300);
     tcase_add_loop_test(
         shaped, every_case_is_the_formula_in_every_shape, 0, n * shapes);
 
-    TCase *properties = cases("properties");
+    TCase *properties = opencl_cases("properties", 300);
     tcase_add_loop_test(
         properties, weights_of_a_row_sum_to_1_and_make_out, 0, shapes);
     tcase_add_loop_test(properties, nan_in_a_query_stays_in_its_row, 0, shapes);
 
-    TCase *tiny = cases("tiny");
+    TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);
 
     Suite *suite = suite_create("kernels_weights_lanes");

@@ -42,6 +42,53 @@ typedef struct fused_case {
     bool gaps, grouped; /* each group is launched for itself */
 } fused_case;
 
+#define FUSED_FAR KERNEL_UNBOUNDED
+
+/* Initialisers of what a kernel must bear in every shape. */
+/* clang-format off */ /* it takes the last one for a block */
+#define FUSED_CASES                                                            \
+    {"sizes that divide nothing", 2, 4, 2, 21, 37, 5, 7, .rules = {.lse = 1},  \
+        .gaps = true},                                                         \
+    {"one row and key", 1, 2, 2, 1, 1, 5, 7, .rules = {.lse = 1}},             \
+    {"no keys", 1, 2, 1, 5, 0, 5, 7, .rules = {.lse = 1}},                     \
+    {"more rows than any group", 1, 1, 1, 141, 19, 5, 7,                       \
+        .rules = {.lse = 1}, .grouped = true},                                 \
+    {"causal", 2, 2, 2, 40, 45, 5, 7, .rules = {.band = 1, .lse = 1}, 2,       \
+        FUSED_FAR, 0, .gaps = true},                                           \
+    {"a window", 1, 2, 1, 70, 75, 5, 7, .rules = {.band = 1, .lse = 1}, 3,     \
+        5, 2},                                                                 \
+    {"rows that see nothing", 1, 2, 1, 20, 30, 5, 7,                           \
+        .rules = {.band = 1, .lse = 1}, -9, 4, 0},                             \
+    {"packed items, causal", 16, 2, 2, 19, 23, 8, 4,                           \
+        .rules = {.band = 1, .items = 1, .packed = 1, .lse = 1}, 0,            \
+        FUSED_FAR, 0, .dtype = {0, CLATTN_F16, CLATTN_F16, 0},                 \
+        .gaps = true},                                                         \
+    {"all rules at once", 8, 3, 1, 19, 27, 9, 5,                               \
+        .rules = {1, 1, 0, 1, 1, 1, 1, CLATTN_F16, 1}, 0, 9, 4, 4,             \
+        .dtype = {CLATTN_F16, CLATTN_BF16, CLATTN_F16, CLATTN_BF16},           \
+        .gaps = true},                                                         \
+    {"a bool mask, causal, no LSE", 2, 2, 1, 37, 41, 16, 8,                    \
+        .rules = {.band = 1, .mask = CLATTN_BOOL}, 4, FUSED_FAR, 0,            \
+        .dtype = {CLATTN_BF16, 0, CLATTN_BF16, CLATTN_F16}, .gaps = true},     \
+    {"a bool mask for all rows", 2, 2, 1, 37, 41, 16, 8,                       \
+        .rules = {.band = 1, .mask = CLATTN_BOOL}, 0, FUSED_FAR,               \
+        FUSED_FAR, .mask_shared = {false, false, true},                        \
+        .dtype = {CLATTN_BF16, 0, CLATTN_BF16, CLATTN_F16}},                   \
+    {"a bool mask for all keys", 2, 2, 1, 37, 41, 16, 8,                       \
+        .rules = {.band = 1, .mask = CLATTN_BOOL}, 0, FUSED_FAR,               \
+        FUSED_FAR, .mask_shared = {true, false, false, true},                  \
+        .dtype = {CLATTN_BF16, 0, CLATTN_BF16, CLATTN_F16},                    \
+        .grouped = true},                                                      \
+    {"softcap and nothing else", 1, 2, 1, 21, 37, 5, 7,                        \
+        .rules = {.softcap = 1, .lse = 1}, .softcap = 4},                      \
+    {"ALiBi and nothing else", 1, 2, 1, 21, 37, 5, 7,                          \
+        .rules = {.alibi = 1, .lse = 1}}
+/* clang-format on */
+
+enum {
+    FUSED_CAUSAL = 4 /* of these: row i sees keys up to i + 2 */
+};
+
 typedef struct fused {
     fused_case of;
     const char *kernel;

@@ -40,6 +40,27 @@ typedef struct product_case {
     bool grouped; /* each group is launched for itself */
 } product_case;
 
+/* Initialisers of what a kernel must bear in every tile and storage. */
+/* clang-format off */ /* it takes the last one for a block */
+#define PRODUCT_CASES                                                          \
+    {"one above a tile in all sizes", 2, 4, 2, {1, 1}, {1, 1}, {1, 1},         \
+        .gaps = true, .bias = true},                                           \
+    {"one below, one above, two tiles", 2, 2, 1, {1, -1}, {1, 1}, {2, 0},      \
+        .bias = true},                                                         \
+    {"smallest problem", 1, 1, 1, {0, 1}, {0, 1}, {0, 1}, .bias = true},       \
+    {"smallest problem without bias", 1, 1, 1, {0, 1}, {0, 1}, {0, 1},         \
+        .bias = false},                                                        \
+    {"one column of a and row of b", 1, 3, 3, {2, 1}, {1, 2}, {0, 1},          \
+        .gaps = true, .bias = true},                                           \
+    {"tiles exactly", 3, 1, 1, {1, 0}, {2, 0}, {1, 0}, .gaps = true},          \
+    {"a sum in two launches, cut within a tile", 2, 2, 2, {1, 1}, {1, 2},      \
+        {3, -1}, .gaps = true, .bias = true, .in_two = true},                  \
+    {"each group for itself", 2, 4, 2, {2, 1}, {2, -1}, {2, 1},                \
+        .gaps = true, .bias = true, .grouped = true},                          \
+    {"each group for itself, in two launches", 3, 2, 1, {1, 2}, {2, 1},        \
+        {3, 1}, .bias = true, .in_two = true, .grouped = true}
+/* clang-format on */
+
 /* A case with the tile's sizes put in. */
 typedef struct product {
     product_case of;

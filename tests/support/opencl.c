@@ -4,7 +4,6 @@
  */
 #include "opencl.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +29,14 @@ void opencl_close(void)
 const opencl *opencl_get(void)
 {
     return &shared;
+}
+
+TCase *opencl_cases(const char *name, double seconds)
+{
+    TCase *t = tcase_create(name);
+    tcase_add_unchecked_fixture(t, opencl_open, opencl_close);
+    tcase_set_timeout(t, seconds);
+    return t;
 }
 
 cl_mem opencl_buffer(const void *data, size_t bytes)

@@ -6,6 +6,7 @@
 #ifndef CLATTN_TESTS_OPENCL_H
 #define CLATTN_TESTS_OPENCL_H
 
+#include <check.h>
 #include <stdbool.h>
 
 #include "device_queues.h"
@@ -17,6 +18,9 @@ void opencl_open(void);
 void opencl_close(void);
 
 const opencl *opencl_get(void);
+
+/* A test case between the two, of so many seconds. */
+TCase *opencl_cases(const char *name, double seconds);
 
 /* A buffer that holds a copy of `bytes` of data. */
 cl_mem opencl_buffer(const void *data, size_t bytes);
