@@ -49,7 +49,7 @@
  *      child of fork() after the first use of OpenCL, what needs it returns
  *      CLATTN_FORKED, and destroy lets go of host memory alone.  Nor make plans
  *      in functions that run at exit: drivers end their compilers before them.
- *   8. The library never exits.  Outside contexts it keeps only the id of the
+ *   8. The library never exits.  Outside contexts it keeps only a mark of the
  *      process that first used OpenCL.  It prints only if CLATTN_VERBOSE is
  *      set, and reads the environment only when a context is made or devices
  *      are listed; never in a set-user-id process.  It keeps built programs
