@@ -51,12 +51,18 @@ class Compilers:
             self._run("ocloc", "query", "OCL_DRIVER_VERSION", cwd=self.work)
             with open(os.path.join(self.work, "OCL_DRIVER_VERSION")) as file:
                 return "ocloc " + file.read().strip(" \n\0")
-        clang = re.search(r"version (\S+)", self._run("clang", "--version")[1])
-        text = "clang " + clang[1]
+        text = "clang " + self._says("clang", r"version (\S+)")
         if vendor == "nvidia":
-            ptxas = re.search(r"V([\d.]+)", self._run("ptxas", "--version")[1])
-            text += ", ptxas " + ptxas[1]
+            text += ", ptxas " + self._says("ptxas", r"V([\d.]+)")
         return text
+
+    def _says(self, name, pattern):
+        said = self._run(name, "--version")[1]
+        found = re.search(pattern, said)
+        if not found:
+            raise Absent("%s does not start (%s): tools/gpu-compilers gets it "
+                         "again" % (self._program(name), said.strip()[:200]))
+        return found[1]
 
     # ---- Building -----------------------------------------------------------
 
