@@ -74,7 +74,7 @@ static const check_extent FULL = {
     .races = SIZE_MAX,
     .repeats = 50,
     .tries = 200,
-    .seconds = 200.0,
+    .seconds = 100.0,
     .effort = {.least_ms = 300.0, .most_ms = 10e3, .again = true},
 };
 
