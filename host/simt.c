@@ -22,13 +22,13 @@ typedef struct tile {
  */
 static const tile TILES[] = {
     {.BR = 64, .BC = 64, .WX = 8, .WY = 16, .KC = 32, .DC = 32, .columns = 64},
-    {.BR = 64, .BC = 64, .WX = 16, .WY = 8, .KC = 16, .DC = 16, .columns = 128},
+    {.BR = 64, .BC = 64, .WX = 16, .WY = 8, .KC = 16, .DC = 32, .columns = 128},
     {.BR = 64,
         .BC = 64,
         .WX = 16,
         .WY = 16,
         .KC = 16,
-        .DC = 16,
+        .DC = 32,
         .columns = 256},
     {.BR = 32, .BC = 32, .WX = 8, .WY = 8, .KC = 16, .DC = 16, .columns = 256},
 };
@@ -44,13 +44,15 @@ static size_t own_columns(size_t Dv, const tile *t)
     return tiles(Dv, t->WX * beside) * beside;
 }
 
+/* LOCAL_FLOATS of the kernel, and a four for its flag. */
 static size_t local_bytes(size_t Dv, const tile *t)
 {
     const size_t qk = (t->BR + t->BC) * simt_read_stride(t->DC);
     const size_t p_stride =
-        t->KC % (2 * t->WX) == t->WX ? t->KC : t->KC + t->WX;
-    const size_t pv = t->BR * p_stride + t->KC * own_columns(Dv, t) * t->WX;
-    return sizeof(float) * ((qk > pv ? qk : pv) + t->BR * t->WX);
+        t->BC % (2 * t->WX) == t->WX ? t->BC : t->BC + t->WX;
+    const size_t p = t->BR * p_stride;
+    const size_t v = t->KC * own_columns(Dv, t) * t->WX, told = t->BR * t->WX;
+    return sizeof(float) * ((qk > p ? qk : p) + (v > told ? v : told) + 4);
 }
 
 /* The row's tile, with as many columns and keys at a time as waste little and
@@ -75,12 +77,14 @@ static size_t loop_passes(const clattn_attention *a, const tile *t)
     const size_t dots = t->DC / 4 * (RN + RM * (1 + 4 * (1 + RN)));
     const size_t staged = (t->BR + t->BC) * t->DC / 4 / items + 2;
     const size_t rows = t->KC / 4 * (RM + 4 * (1 + ON + RM * (1 + ON)));
-    const size_t weights = t->KC * ON * t->WX / 4 / items + 1 +
-                           RM * (1 + t->KC / t->WX) +
-                           (t->BR * t->KC / 4 / items + 1) * 16;
-    const size_t rules = RM * (6 * RN + t->WX + ON + 16);
-    const size_t block = tiles(a->D, t->DC) * (dots + staged) +
-                         t->BC / t->KC * (rows + weights) + rules;
+    const size_t values = t->KC * ON * t->WX / 4 / items + 1;
+    const size_t seen = 2 + t->KC * (1 + ON + RM * (1 + ON)); /* or rows */
+    const size_t weights = RM * (1 + RN) + (t->BR * t->BC / 4 / items + 1) * 16;
+    const size_t rules = RM * (11 * RN + t->WX + ON + 16);
+    const size_t block =
+        tiles(a->D, t->DC) * (dots + staged) +
+        t->BC / t->KC * ((rows > seen ? rows : seen) + 2 * values) + weights +
+        rules;
     return tiles(a->Lk, t->BC) * block + RM * (3 * ON + t->WX + 4);
 }
 

@@ -87,11 +87,11 @@
 
 /* Local memory in floats: strides, tiles, and what items tell each other. */
 #define QK_STRIDE READ_STRIDE(DC)
-#define P_STRIDE (KC % (2 * WX) == WX ? KC : KC + WX)
+#define P_STRIDE (BC % (2 * WX) == WX ? BC : BC + WX)
 #define V_STRIDE (ON * WX)
-#define QK_FLOATS ((BR + BC) * QK_STRIDE)
-#define PV_FLOATS (BR * P_STRIDE + KC * V_STRIDE)
-#define TILE_FLOATS (QK_FLOATS > PV_FLOATS ? QK_FLOATS : PV_FLOATS)
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define BEFORE_V LARGER((BR + BC) * QK_STRIDE, BR * P_STRIDE)
+#define LOCAL_FLOATS (BEFORE_V + LARGER(KC * V_STRIDE, BR * WX))
 
 typedef ELEMENT(QT) q_element;
 typedef ELEMENT(KT) k_element;
@@ -123,12 +123,18 @@ typedef struct block {
     int j, n, banded;
 } block;
 
+/* Whether all rows of tiles of q, of k and of v are there and their fours
+   aligned. */
+typedef struct whole_tiles {
+    int q, k, v;
+} whole_tiles;
+
 /* s = q.k for the group's rows and a block of keys, of which `rows` and `keys`
    are there.  Other items may still be reading `tiles`. */
 INLINE void score_block(float s[RM][RN], __local float *tiles,
     __global const q_element *q, const long q_row, const int rows,
     __global const k_element *k, const long k_row, const int keys,
-    const work_item *own)
+    const whole_tiles *whole, const work_item *own)
 {
     __local float *const k_tile = tiles + BR * QK_STRIDE;
     UNROLL
@@ -138,9 +144,18 @@ INLINE void score_block(float s[RM][RN], __local float *tiles,
             s[i][j] = 0.0f;
     NO_UNROLL
     for (int c = 0; c < D; c += DC) {
+        const int inside = D % DC == 0 || c + DC <= D;
         barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
-        stage_q(tiles, QK_STRIDE, q + c, q_row, rows, D - c, BR, DC, own->lid);
-        stage_k(k_tile, QK_STRIDE, k + c, k_row, keys, D - c, BC, DC, own->lid);
+        if (ARE_SHARED(BR, DC) && inside && whole->q)
+            stage_q_whole(tiles, QK_STRIDE, q + c, q_row, BR, DC, own->lid);
+        else
+            stage_q(
+                tiles, QK_STRIDE, q + c, q_row, rows, D - c, BR, DC, own->lid);
+        if (ARE_SHARED(BC, DC) && inside && whole->k)
+            stage_k_whole(k_tile, QK_STRIDE, k + c, k_row, BC, DC, own->lid);
+        else
+            stage_k(
+                k_tile, QK_STRIDE, k + c, k_row, keys, D - c, BC, DC, own->lid);
         barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
         add_dots(s, tiles + own->y * QK_STRIDE, k_tile + own->x * QK_STRIDE,
             QK_STRIDE, DC);
@@ -191,7 +206,7 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
         for (int w = 0; w < RN; ++w)
             UNROLL
             for (int i = 0; i < RM; ++i)
-                s[i][w] = own->x + WX * w < b->n ? s[i][w] : -INFINITY;
+                s[i][w] = own->x < b->n - WX * w ? s[i][w] : -INFINITY;
 #if BAND
     const band seen = band_of(p, &at->it);
     if (b->banded)
@@ -200,27 +215,28 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
             UNROLL
             for (int w = 0; w < RN; ++w)
                 s[i][w] = rule_band(s[i][w], seen,
-                    step + own->x + WX * w - (own->y + WY * i));
+                    step + own->x - own->y + (WX * w - WY * i));
 #endif
 }
 
-/* value[i] becomes `join` of the values of all items of the row; `told` is not
-   in use. */
+/* value[i] becomes `join` of the values of all items of the row; nobody is
+   using `told`. */
 #define DEFINE_OVER_ROW(NAME, JOIN)                                            \
     INLINE void NAME(                                                          \
         float value[RM], __local float *told, const work_item *own)            \
     {                                                                          \
+        __local float *const row = told + own->y * WX;                         \
+        __local float *const mine = row + own->x;                              \
         UNROLL                                                                 \
         for (int i = 0; i < RM; ++i)                                           \
-            told[(own->y + WY * i) * WX + own->x] = value[i];                  \
+            mine[i * WY * WX] = value[i];                                      \
         barrier(CLK_LOCAL_MEM_FENCE); /* all items have told */                \
         UNROLL                                                                 \
         for (int i = 0; i < RM; ++i) {                                         \
-            __local const float *row = told + (own->y + WY * i) * WX;          \
-            float4 all = READ4(row);                                           \
+            float4 all = READ4(row + i * WY * WX);                             \
             UNROLL                                                             \
             for (int x = 4; x < WX; x += 4)                                    \
-                all = JOIN(READ4(row + x), all);                               \
+                all = JOIN(READ4(row + i * WY * WX + x), all);                 \
             value[i] = JOIN(JOIN(all.x, all.y), JOIN(all.z, all.w));           \
         }                                                                      \
     }
@@ -228,11 +244,23 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
 DEFINE_OVER_ROW(largest_of_rows, V_MAX)
 DEFINE_OVER_ROW(sum_of_rows, ADD)
 
-/* Weights in place of scores, not yet divided by the sum; guarded: -0 where
-   the key is hidden.  Older sums and outputs are brought to the new top. */
+/* A sum in which a NaN or inf among the scores is never lost; it may also come
+   of large ones. */
+INLINE float any_odd(float s[RM][RN])
+{
+    float odd = 0.0f;
+    UNROLL
+    for (int i = 0; i < RM; ++i)
+        UNROLL
+        for (int w = 0; w < RN; w += RN % 2 ? 1 : 2)
+            odd = multiply_add(s[i][w], s[i][RN % 2 ? w : w + 1], odd);
+    return odd;
+}
+
+/* Weights in place of scores, not yet divided by the sum.  Older sums and
+   outputs are brought to the new top. */
 INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
-    float sum[RM], __local float *told, const int guarded,
-    const work_item *own)
+    float sum[RM], __local float *told, const work_item *own)
 {
     float most[RM];
     UNROLL
@@ -243,6 +271,13 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
             most[i] = V_MAX(s[i][w], most[i]);
     }
     largest_of_rows(most, told, own);
+    /* NaN, and what becomes NaN: the weights below do not keep it. */
+    if (!isfinite(any_odd(s)))
+        UNROLL
+        for (int i = 0; i < RM; ++i)
+            UNROLL
+            for (int w = 0; w < RN; ++w)
+                sum[i] = s[i][w] < INFINITY ? sum[i] : NAN;
     UNROLL
     for (int i = 0; i < RM; ++i) {
         const float base = most[i] == -INFINITY ? 0.0f : most[i];
@@ -251,9 +286,8 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
         top[i] = most[i];
         UNROLL
         for (int w = 0; w < RN; ++w) {
-            const float weight = exp2_negative(s[i][w] - base);
-            part += weight;
-            s[i][w] = guarded && s[i][w] == -INFINITY ? -0.0f : weight;
+            s[i][w] = weight_of(s[i][w] - base);
+            part += s[i][w];
         }
         sum[i] = sum[i] * rescale + part;
         UNROLL
@@ -262,14 +296,48 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
     }
 }
 
+/* ---- Hidden keys ----------------------------------------------------------------- */
+
+/* Which of the item's scores are -inf, a bit each. */
+typedef struct hidden_keys {
+    uint bits[(RM * RN + 31) / 32];
+} hidden_keys;
+
+INLINE hidden_keys hidden_by(float s[RM][RN])
+{
+    hidden_keys h;
+    UNROLL
+    for (int word = 0; word < (RM * RN + 31) / 32; ++word)
+        h.bits[word] = 0;
+    UNROLL
+    for (int i = 0; i < RM; ++i)
+        UNROLL
+        for (int w = 0; w < RN; ++w)
+            if (s[i][w] == -INFINITY)
+                h.bits[(i * RN + w) / 32] |= 1u << (i * RN + w) % 32;
+    return h;
+}
+
+/* Their weights become -0. */
+INLINE void mark_hidden(float s[RM][RN], const hidden_keys *h)
+{
+    UNROLL
+    for (int i = 0; i < RM; ++i)
+        UNROLL
+        for (int w = 0; w < RN; ++w)
+            if (h->bits[(i * RN + w) / 32] >> (i * RN + w) % 32 & 1u)
+                s[i][w] = -0.0f;
+}
+
 #if DROPOUT
-/* Weights of KC keys from j on in local memory: random words come in fours. */
+/* Weights of a block of keys from j on in local memory: random words come in
+   fours. */
 INLINE void drop(__local float *p_tile, const attention_params *p,
     const stand *at, const int j, const work_item *own)
 {
-    for (uint four = own->lid; four < BR * KC / 4; four += GROUP_ITEMS) {
-        const int row = (int)(four / (KC / 4));
-        const int key = (int)(four % (KC / 4)) * 4;
+    for (uint four = own->lid; four < BR * BC / 4; four += GROUP_ITEMS) {
+        const int row = (int)(four / (BC / 4));
+        const int key = (int)(four % (BC / 4)) * 4;
         __local float *const weight = p_tile + row * P_STRIDE + key;
         uint word[4];
         rule_words(word, p, j + key, at->first + row, at->z);
@@ -280,78 +348,80 @@ INLINE void drop(__local float *p_tile, const attention_params *p,
 }
 #endif
 
-/* What is not finite in the item's own part of v_tile becomes 0; then `dirty`
-   is `stamp`.  Its own is what stage_v made it write. */
-INLINE void put_finite(__local float *v_tile, volatile __local int *dirty,
-    const int stamp, const work_item *own)
+/* dirty becomes `stamp` if something in the item's own part of v_tile is not
+   finite: its own is what stage_v made it write. */
+INLINE void look_for_nonfinite(__local const float *v_tile,
+    volatile __local int *dirty, const int stamp, const work_item *own)
 {
     NO_UNROLL
     for (uint four = own->lid; four < KC * V_STRIDE / 4; four += GROUP_ITEMS) {
-        const float4 value = READ4(v_tile + 4 * four);
-        const int4 good = isfinite(value);
-        if (all(good))
-            continue;
-        AT4(v_tile + 4 * four) = select((float4)(0.0f), value, good);
-        atomic_xchg(dirty, stamp);
+        const int4 good = isfinite(READ4(v_tile + 4 * four));
+        if (!all(good))
+            atomic_xchg(dirty, stamp);
     }
 }
 
-/* o += p v for what put_finite took out, where the key is not hidden: its weight
-   is not -0. */
-INLINE void add_nonfinite(float o[RM][ON], __local const float *p_own,
-    __global const v_element *v, const long v_row, const int keys,
-    const work_item *own)
+/* add_rows, passing over keys that are hidden: their weight is -0. */
+INLINE void add_seen_rows(
+    float o[RM][ON], __local const float *p_own, __local const float *v_own)
 {
     NO_UNROLL
-    for (int key = 0; key < min(keys, KC); ++key)
+    for (int key = 0; key < KC; ++key) {
+        float column[ON];
+        read_columns(column, v_own + key * V_STRIDE);
         UNROLL
-        for (int c = 0; c < ON; ++c) {
-            const int column = column_of(own, c);
-            const float value =
-                column < DV ? LOAD(VT, v + key * v_row + column) : 0.0f;
-            if (isfinite(value))
-                continue;
-            UNROLL
-            for (int i = 0; i < RM; ++i) {
-                const float weight = p_own[i * WY * P_STRIDE + key];
-                if (as_int(weight) >= 0)
-                    o[i][c] += weight * value;
-            }
+        for (int i = 0; i < RM; ++i) {
+            const float weight = p_own[i * WY * P_STRIDE + key];
+            if (as_int(weight) >= 0)
+                UNROLL
+                for (int c = 0; c < ON; ++c)
+                    o[i][c] = multiply_add(weight, column[c], o[i][c]);
         }
+    }
 }
 
-/* o += p v for a block of keys. */
-INLINE void sum_block(float o[RM][ON], float s[RM][RN], __local float *tiles,
-    __global const v_element *v, const attention_params *p, const stand *at,
-    const block *b, const int guarded, volatile __local int *dirty,
+/* The item's weights to local memory, where all of the row's are then. */
+INLINE void tell_weights(__local float *p_tile, float s[RM][RN],
+    const attention_params *p, const stand *at, const block *b,
     const work_item *own)
 {
-    __local float *const v_tile = tiles + BR * P_STRIDE;
+    __local float *const mine = p_tile + own->y * P_STRIDE + own->x;
     UNROLL
-    for (int c = 0; c < BC / KC; ++c) {
-        if (c > 0)
-            barrier(CLK_LOCAL_MEM_FENCE); /* the keys before are used up */
+    for (int i = 0; i < RM; ++i)
         UNROLL
-        for (int i = 0; i < RM; ++i)
-            UNROLL
-            for (int w = 0; w < KC / WX; ++w)
-                tiles[(own->y + WY * i) * P_STRIDE + own->x + WX * w] =
-                    s[i][c * (KC / WX) + w];
-        stage_v(v_tile, V_STRIDE, v + c * KC * p->v.row, p->v.row,
-            b->n - c * KC, DV, KC, V_STRIDE, own->lid);
-        const int stamp = b->j + c * KC + 1;
-        if (guarded)
-            put_finite(v_tile, dirty, stamp, own);
-        barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
+        for (int w = 0; w < RN; ++w)
+            mine[i * WY * P_STRIDE + WX * w] = s[i][w];
 #if DROPOUT
-        drop(tiles, p, at, b->j + c * KC, own);
-        barrier(CLK_LOCAL_MEM_FENCE); /* and what is dropped is */
+    barrier(CLK_LOCAL_MEM_FENCE); /* all weights are there */
+    drop(p_tile, p, at, b->j, own);
 #endif
-        __local const float *p_own = tiles + own->y * P_STRIDE;
-        add_rows(o, p_own, P_STRIDE, v_tile + own->x * CW, V_STRIDE, KC);
+}
+
+/* o += p v for a block of keys, whose weights are being told. */
+INLINE void sum_block(float o[RM][ON], __local const float *p_tile,
+    __local float *v_tile, __global const v_element *v, const long v_row,
+    const whole_tiles *whole, const block *b, const int guarded,
+    volatile __local int *dirty, const work_item *own)
+{
+    __local const float *const p_own = p_tile + own->y * P_STRIDE;
+    __local const float *const v_own = v_tile + own->x * CW;
+    NO_UNROLL
+    for (int c = 0; c < BC; c += KC) {
+        const int stamp = b->j + c + 1;
+        barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
+        if (ARE_SHARED(KC, V_STRIDE) && V_STRIDE == DV && whole->v)
+            stage_v_whole(v_tile, V_STRIDE, v + c * v_row, v_row, KC, V_STRIDE,
+                own->lid);
+        else
+            stage_v(v_tile, V_STRIDE, v + c * v_row, v_row, b->n - c, DV, KC,
+                V_STRIDE, own->lid);
+        if (guarded)
+            look_for_nonfinite(v_tile, dirty, stamp, own);
+        barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
         if (guarded && *dirty == stamp)
-            add_nonfinite(o, p_own, v + c * KC * p->v.row, p->v.row,
-                b->n - c * KC, own);
+            add_seen_rows(o, p_own + c, v_own);
+        else
+            add_rows(o, p_own + c, P_STRIDE, v_own, V_STRIDE, KC);
     }
 }
 
@@ -393,10 +463,12 @@ void attention_simt(__global out_element *out, __global float *lse,
     __global const float *sinks, __global const int *items,
     const attention_params p)
 {
-    __local float4 memory[(TILE_FLOATS + BR * WX) / 4];
+    /* Tiles of q and k, of p over them; behind them that of v, and over it
+       what items tell each other. */
+    __local float4 memory[LOCAL_FLOATS / 4];
+    __local int dirty; /* 1 + first key of the last v_tile that is not finite */
     __local float *const tiles = (__local float *)memory;
-    __local float *const told = tiles + TILE_FLOATS;
-    __local int dirty; /* 1 + first key of the last tile with such values */
+    __local float *const v_tile = tiles + BEFORE_V, *const told = v_tile;
     const uint lid = (uint)get_local_id(0);
     const work_item own = {lid, item_x(lid), item_y(lid)};
     const stand at = stand_of(&p, items);
@@ -420,6 +492,10 @@ void attention_simt(__global out_element *out, __global float *lse,
     mask += p.mask.offset + at.b * p.mask.batch + at.h * p.mask.head;
 #endif
 
+    const whole_tiles aligned = {
+        FOURS_ARE_ALIGNED(q, p.q.row) && at.last - at.first + 1 == BR,
+        FOURS_ARE_ALIGNED(k, p.k.row), FOURS_ARE_ALIGNED(v, p.v.row)};
+
     float s[RM][RN], o[RM][ON], top[RM], sum[RM];
     UNROLL
     for (int i = 0; i < RM; ++i) {
@@ -441,14 +517,23 @@ void attention_simt(__global out_element *out, __global float *lse,
         const int banded = !band_is_full(&p, &it, at.first, at.last, j, n);
         const int guarded = MASK || banded || n < BC;
         const block here = {j, n, banded};
+        const whole_tiles whole = {
+            aligned.q, aligned.k && n == BC, aligned.v && n == BC};
         score_block(s, tiles, q, p.q.row, at.last - at.first + 1,
-            k + j * p.k.row, p.k.row, n, &own);
+            k + j * p.k.row, p.k.row, n, &whole, &own);
         apply_rules(s, &p, &at, &here,
             ALIBI ? slopes[p.slopes_offset + at.h] : 0.0f, mask, &own);
-        softmax_block(s, o, top, sum, told, guarded, &own);
-        sum_block(o, s, tiles, v + j * p.v.row, &p, &at, &here, guarded, &dirty,
-            &own);
+        hidden_keys hidden;
+        if (guarded)
+            hidden = hidden_by(s);
+        softmax_block(s, o, top, sum, told, &own);
+        if (guarded)
+            mark_hidden(s, &hidden);
+        tell_weights(tiles, s, &p, &at, &here, &own);
+        sum_block(o, tiles, v_tile, v + j * p.v.row, p.v.row, &whole, &here,
+            guarded, &dirty, &own);
     }
+    barrier(CLK_LOCAL_MEM_FENCE); /* the last of v is used up */
     sum_of_rows(sum, told, &own);
     store_rows(out, lse, sinks, &p, &at, o, top, sum, &own);
 }

@@ -141,23 +141,40 @@ void matmul_simt(__global c_element *c, __global const a_element *restrict a,
     const int rows = p.M - m0, columns = p.N - n0;
 
     a += p.a.offset + item * p.a.batch + head * p.a.head + m0 * p.a.row;
-    b += p.b.offset + item * p.b.batch + head / p.group * p.b.head;
+    b += p.b.offset + item * p.b.batch + head / p.group * p.b.head +
+         (B_ROWS == B_ROWS_K ? n0 : n0 * p.b.row);
     c += p.c.offset + item * p.c.batch + head * p.c.head + m0 * p.c.row + n0;
     bias += p.bias_offset + head * p.bias_head + n0;
+
+    const int whole_a = ARE_SHARED(BM, BK) && rows >= BM &&
+                        FOURS_ARE_ALIGNED(a + p.k_begin, p.a.row);
+    const int whole_b = ARE_SHARED(B_TILE_ROWS, B_TILE_WIDTH) &&
+                        columns >= BN && FOURS_ARE_ALIGNED(b, p.b.row) &&
+                        p.k_begin % 4 == 0;
 
     float sum[RM][RN];
     start_sums(sum, c, p.c.row, rows, columns, p.k_begin > 0, x, y);
     for (int k = p.k_begin; k < p.k_end; k += BK) {
         const int depth = p.k_end - k;
         barrier(CLK_LOCAL_MEM_FENCE); /* the k before are used up */
-        stage_a(a_tile, A_STRIDE, a + k, p.a.row, rows, depth, BM, BK, lid);
+        if (whole_a && depth >= BK)
+            stage_a_whole(a_tile, A_STRIDE, a + k, p.a.row, BM, BK, lid);
+        else
+            stage_a(
+                a_tile, A_STRIDE, a + k, p.a.row, rows, depth, BM, BK, lid);
 #if B_ROWS == B_ROWS_K
-        stage_b(b_tile, B_STRIDE, b + k * p.b.row + n0, p.b.row, depth, columns,
-            B_TILE_ROWS, B_TILE_WIDTH, lid);
+        __global const b_element *b_part = b + k * p.b.row;
+        const int b_rows = depth, b_columns = columns;
 #else
-        stage_b(b_tile, B_STRIDE, b + n0 * p.b.row + k, p.b.row, columns, depth,
-            B_TILE_ROWS, B_TILE_WIDTH, lid);
+        __global const b_element *b_part = b + k;
+        const int b_rows = columns, b_columns = depth;
 #endif
+        if (whole_b && depth >= BK)
+            stage_b_whole(b_tile, B_STRIDE, b_part, p.b.row, B_TILE_ROWS,
+                B_TILE_WIDTH, lid);
+        else
+            stage_b(b_tile, B_STRIDE, b_part, p.b.row, b_rows, b_columns,
+                B_TILE_ROWS, B_TILE_WIDTH, lid);
         barrier(CLK_LOCAL_MEM_FENCE); /* both tiles are complete */
 #if B_ROWS == B_ROWS_K
         add_rows(sum, a_tile + y * A_STRIDE, A_STRIDE, b_tile + x * CW,

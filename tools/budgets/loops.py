@@ -7,7 +7,9 @@ last keys or a mask's edge, and inner loops whose number of passes the code does
 not show.  The row says how much arithmetic a pass of the main loop is; inner
 loops that do arithmetic are passed through as often as that takes, the others
 once.  Of the ways through, those that load most from global memory are usual:
-not to load is for what lies beyond an edge.  Of these the cheapest counts.
+not to load is for what lies beyond an edge.  Where the row says how much a pass
+loads, all are usual that load as much: more than that is loaded again, by a
+branch that is not taken together with the other.  Of these the cheapest counts.
 """
 import collections
 
@@ -129,9 +131,15 @@ class Pass:
         self.left = left
         self.skipped = skipped
 
-    def rank(self):
-        """The usual before the unusual, then the cheap before the dear."""
-        return -self.loaded, self.size
+    def rank(self, enough=float("inf")):
+        """The usual before the unusual, then the cheap before the dear; as many
+        bytes are enough."""
+        return -min(self.loaded, enough), self.size
+
+    def betters(self, other, enough):
+        """What can follow the other one is no worse after this one."""
+        return (self.loaded >= min(other.loaded, enough) and
+                self.size <= other.size and self.straight >= other.straight)
 
     def then(self, count, straight, loaded):
         return Pass(self.count + count, self.straight + straight,
@@ -154,11 +162,16 @@ class Pass:
 
 
 # Of a phase: `passes` of a loop, if one is left, with `work` multiply-adds
-# each; useful: not the price of an exponential.
-Phase = collections.namedtuple("Phase", "passes work useful")
+# each; useful: not the price of an exponential; loaded: bytes of a pass from
+# global memory, None if the row does not say.
+Phase = collections.namedtuple("Phase", "passes work useful loaded",
+                               defaults=(None,))
 
 # Arithmetic beyond the phases, as a share of all: an address, a rescaling.
 MORE = 0.03
+# Ways to the same place that are followed: where nothing says what is enough,
+# and where it does.
+FEW, MANY = 8, 500
 UNROLLED = (1, 2, 4, 8)
 
 
@@ -256,12 +269,13 @@ class Kernel:
 
     def _cheapest(self, loop, phases):
         steps, after = self._steps(loop)
+        enough = _enough(phases)
         reached = collections.defaultdict(list)
         reached[steps[0]] = [Pass(collections.Counter(), 0, 0, phases)]
         done = []
         for step in steps:
             paths = []
-            for path in _best(reached[step]):
+            for path in _best(reached[step], enough):
                 if isinstance(step, Loop):
                     paths += self._through(step, path)
                 else:
@@ -272,7 +286,7 @@ class Kernel:
                 else:
                     reached[goal] += paths
         done = [p for p in done if _does(p, phases)]
-        return min(done, key=Pass.rank) if done else None
+        return min(done, key=lambda p: p.rank(enough)) if done else None
 
     # ---- The main loop ------------------------------------------------------
 
@@ -299,13 +313,28 @@ def _does(path, phases):
     return left <= path.straight <= most
 
 
-def _best(paths, most=8):
+def _enough(phases):
+    """Bytes that a usual pass loads, if the row says so."""
+    said = [p.passes * p.loaded for p in phases if p.loaded is not None]
+    return sum(said) if said else float("inf")
+
+
+def _best(paths, enough):
     """Without those that another one betters: the same phases left, before it
     in rank, no less arithmetic; and few of each kind."""
     kept = collections.defaultdict(list)
-    for path in sorted(paths, key=Pass.rank):
+    if enough < float("inf"):
+        for path in sorted(paths, key=lambda p: p.size):
+            alike = kept[path.left, path.skipped]
+            if not any(k.betters(path, enough) for k in alike):
+                alike.append(path)
+        paths = [path for alike in kept.values() for path in alike]
+        if len(paths) <= MANY:
+            return paths
+        kept.clear()
+    for path in sorted(paths, key=lambda p: p.rank(enough)):
         alike = kept[path.left, path.skipped]
-        if len(alike) < most and \
+        if len(alike) < FEW and \
                 all(k.straight < path.straight for k in alike):
             alike.append(path)
     return [path for alike in kept.values() for path in alike]

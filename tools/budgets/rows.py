@@ -87,19 +87,22 @@ def plan(program, row, target, kernels):
 
 
 def _product(text, values):
-    """BR*BC/group, from left to right; a whole number where it is one."""
+    """BR+BC*DC/group, from left to right; a whole number where it is one."""
     result = 1
-    for sign, word in re.findall(r"([*/]?)(\w+)", text):
+    for sign, word in re.findall(r"([*/+]?)(\w+)", text):
         number = int(word) if word.isdigit() else values[word]
-        result = result / number if sign == "/" else result * number
+        result = result / number if sign == "/" else \
+            result + number if sign == "+" else result * number
     return int(result) if result == int(result) else result
 
 
 def _phases(work, values):
     phases = []
     for word in work.split():
-        passes, _, terms = word.lstrip("~").rpartition(":")
-        phases.append(loops.Phase(math.ceil(_product(passes, values)),
-                                  _product(terms, values),
-                                  not word.startswith("~")))
+        work, _, loaded = word.lstrip("~").partition("@")
+        passes, _, terms = work.rpartition(":")
+        phases.append(loops.Phase(
+            math.ceil(_product(passes, values)), _product(terms, values),
+            not word.startswith("~"),
+            _product(loaded, values) if loaded else None))
     return tuple(phases)
