@@ -206,7 +206,7 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
         for (int w = 0; w < RN; ++w)
             UNROLL
             for (int i = 0; i < RM; ++i)
-                s[i][w] = own->x < b->n - WX * w ? s[i][w] : -INFINITY;
+                s[i][w] = own->x + WX * w < b->n ? s[i][w] : -INFINITY;
 #if BAND
     const band seen = band_of(p, &at->it);
     if (b->banded)
@@ -280,15 +280,14 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
                 sum[i] = s[i][w] < INFINITY ? sum[i] : NAN;
     UNROLL
     for (int i = 0; i < RM; ++i) {
-        const float base = most[i] == -INFINITY ? 0.0f : most[i];
-        const float rescale = exp2_negative(top[i] - base);
-        float part = 0.0f;
-        top[i] = most[i];
+        const float rescale = weight_of(top[i] - most[i]);
+        float part;
         UNROLL
         for (int w = 0; w < RN; ++w) {
-            s[i][w] = weight_of(s[i][w] - base);
-            part += s[i][w];
+            s[i][w] = weight_of(s[i][w] - most[i]);
+            part = w == 0 ? s[i][w] : part + s[i][w];
         }
+        top[i] = most[i];
         sum[i] = sum[i] * rescale + part;
         UNROLL
         for (int c = 0; c < ON; ++c)

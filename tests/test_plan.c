@@ -161,7 +161,7 @@ static const struct {
     {"groups of 63", 48, 63, 48 << 10, false, NULL, "items16",
         "simt32: needs 64 work-items, the device has 63"},
     {"8 KiB of local memory", 64, 1024, 8 << 10, false, NULL, "simt32",
-        "simt64: needs 20480 bytes of local memory, the device has 8192"},
+        "simt64: needs 20496 bytes of local memory, the device has 8192"},
     {"a CPU", 48, 1024, 48 << 10, true, "fused", "lanes", ""},
     {"a CPU, by name", 48, 1024, 48 << 10, true, "simt64w", "simt64w", ""},
 };
