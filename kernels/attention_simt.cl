@@ -6,8 +6,8 @@
  *
  * A group of WX x WY items owns BR query rows and walks over BC keys at a time;
  * see simt.clh for who owns what of a tile.  Through local memory pass DC
- * columns of q and k, then KC keys of the weights and of v, one over the other;
- * there the items of a row tell each other their largest scores too.
+ * columns of q and k, then, over them, the weights, and beside these KC keys of
+ * v; there the items of a row tell each other their largest scores too.
  *
  *     s_ij  = scale q_i.k_j, then the rules of rules.clh; in units of ln 2
  *     top   = max(top, max_j s_ij)
@@ -16,8 +16,8 @@
  *     out_i = o_i / sum_i,   lse_i = ln 2 top + ln sum_i
  *
  * Keys that no row sees by band and lengths are passed over.  In a block that
- * only some rows see, the weight of a hidden key is -0, and what of v is not
- * finite is taken out of the tile and added by hand to the rows that see it.
+ * only some rows see, the weight of a hidden key is -0, and where v is not
+ * finite such keys are passed over one by one.
  *
  *   out, q    (B, Hq, Lq, Dv), (B, Hq, Lq, D)      by strides
  *   k, v      (B, Hkv, Lk, D), (B, Hkv, Lk, Dv)    by strides
@@ -146,12 +146,12 @@ INLINE void score_block(float s[RM][RN], __local float *tiles,
     for (int c = 0; c < D; c += DC) {
         const int inside = D % DC == 0 || c + DC <= D;
         barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
-        if (ARE_SHARED(BR, DC) && inside && whole->q)
+        if ((ARE_SHARED(BR, DC) & inside) && whole->q)
             stage_q_whole(tiles, QK_STRIDE, q + c, q_row, BR, DC, own->lid);
         else
             stage_q(
                 tiles, QK_STRIDE, q + c, q_row, rows, D - c, BR, DC, own->lid);
-        if (ARE_SHARED(BC, DC) && inside && whole->k)
+        if ((ARE_SHARED(BC, DC) & inside) && whole->k)
             stage_k_whole(k_tile, QK_STRIDE, k + c, k_row, BC, DC, own->lid);
         else
             stage_k(
@@ -295,7 +295,7 @@ INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
     }
 }
 
-/* ---- Hidden keys ----------------------------------------------------------------- */
+/* ---- Hidden keys ------------------------------------------------------------ */
 
 /* Which of the item's scores are -inf, a bit each. */
 typedef struct hidden_keys {
@@ -408,7 +408,7 @@ INLINE void sum_block(float o[RM][ON], __local const float *p_tile,
     for (int c = 0; c < BC; c += KC) {
         const int stamp = b->j + c + 1;
         barrier(CLK_LOCAL_MEM_FENCE); /* what was there is used up */
-        if (ARE_SHARED(KC, V_STRIDE) && V_STRIDE == DV && whole->v)
+        if ((ARE_SHARED(KC, V_STRIDE) & (V_STRIDE == DV)) && whole->v)
             stage_v_whole(v_tile, V_STRIDE, v + c * v_row, v_row, KC, V_STRIDE,
                 own->lid);
         else
