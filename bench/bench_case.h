@@ -37,6 +37,7 @@ typedef struct bench_case {
     size_t Hkv;        /* 0: H */
     int32_t dtype;     /* 0: f32 */
     int32_t kv_dtype;  /* 0: dtype */
+    int32_t precision; /* a clattn_precision */
     int32_t mask;      /* a dtype; 0: none.  (1, 1, L, L), drawn */
     bool causal, alibi, lengths_half;
     bool ragged; /* packed; items of 16 to L rows */

@@ -51,6 +51,7 @@ static void describe_options(clattn_attention *a, const bench_case *c)
         a->diagonal = CLATTN_TOP_LEFT;
     a->softcap = c->softcap;
     a->dropout_p = c->dropout;
+    a->precision = c->precision;
     if (c->lengths_half)
         a->flags |= CLATTN_KEY_LENGTHS;
     if (c->ragged) {

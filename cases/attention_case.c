@@ -276,6 +276,14 @@ attention_case attention_case_at(size_t index)
                : sweep_widths(index - EDGE_COUNT * EDGE_COUNT);
 }
 
+void attention_case_round(attention_case *c, int32_t dtype)
+{
+    c->dtype.q = c->dtype.k = c->dtype.v = c->dtype.out = dtype;
+    c->precision = CLATTN_PRECISION_STORAGE;
+    c->returns &= CLATTN_RETURN_LSE;
+    c->dropout_p = 0;
+}
+
 bool attention_case_shares_programs(size_t index)
 {
     return index >= COUNT(TABLE) &&

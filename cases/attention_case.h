@@ -101,6 +101,10 @@ typedef bool attention_case_shows(const attention_case *c, void *state);
 attention_case attention_case_shrink(const attention_case *c,
     attention_case_shows *shows, void *state, size_t tries);
 
+/* The same problem for a matrix unit: all in one 16-bit dtype, weights rounded to
+   it, no dropout, no matrix returned. */
+void attention_case_round(attention_case *c, int32_t dtype);
+
 /* Drop what contradicts the rest, so that the case is one the library takes. */
 void attention_case_mend(attention_case *c);
 

@@ -178,6 +178,15 @@ static double weight_unit(const attention_case *c)
     return c->dtype.v == CLATTN_BF16 ? 0x1p-8 : 0x1p-11;
 }
 
+/* Half a step of f16 below its normal numbers, which weights reach that are
+   small beside the row's largest.  Sums are no less than that one. */
+static double weight_step(const attention_case *c)
+{
+    const bool f16 =
+        c->precision == CLATTN_PRECISION_STORAGE && c->dtype.v == CLATTN_F16;
+    return f16 ? 0x1p-25 : 0;
+}
+
 static bool allow(
     attention_expected *e, const attention_trial *trial, const dense *in)
 {
@@ -204,6 +213,7 @@ static bool allow(
         .dropped = in->dropped,
         .keep = p < 1 ? 1 / (1 - p) : 0,
         .weight_unit = weight_unit(c),
+        .weight_step = weight_step(c),
         .stage = stage == CLATTN_RETURN_WEIGHTS ? 0 : stage};
     return tolerance_of_attention(
         &values, e->out.slack, e->lse.slack, e->weights.slack);

@@ -178,6 +178,7 @@ static double out_error(const row *r, size_t c)
             error += p * magnitude *
                      (r->rel[j] + a->weight_unit + tolerance_sum(a->Lk));
             error += p * (1 + r->rel[j]) * a->v_error;
+            error += a->weight_step * magnitude;
             reach += 1 + magnitude;
         }
     }

@@ -40,7 +40,8 @@ typedef struct tolerance_attention {
     const float *sinks;    /* Hq */
     const double *dropped; /* the weights after dropout, each up to `keep` */
     double keep;           /* times what it was */
-    double weight_unit;    /* rounding of a weight before it multiplies v */
+    double weight_unit;    /* rounding of a weight before it multiplies v ... */
+    double weight_step;    /* ... and of one that is subnormal there */
     uint32_t stage;        /* what `weights` is: CLATTN_RETURN_SCORES, _SCALED
                               or _CAPPED; else the weights */
 } tolerance_attention;

@@ -14,7 +14,8 @@
 
 static const int32_t DTYPES[] = {CLATTN_F32, CLATTN_F16, CLATTN_BF16};
 
-/* A model's head, and rows enough for a tile of any row. */
+/* A model's head, and rows enough for a tile of any row.  Weights may be rounded
+   where they can be: rows of matrix units take nothing else. */
 static bench_case case_of(const char *row, enum bench_kind kind, int32_t dtype)
 {
     return (bench_case){.name = row,
@@ -24,6 +25,9 @@ static bench_case case_of(const char *row, enum bench_kind kind, int32_t dtype)
         .L = 64,
         .D = 64,
         .dtype = dtype,
+        .precision = kind == BENCH_ATTENTION && dtype != CLATTN_F32
+                         ? CLATTN_PRECISION_STORAGE
+                         : CLATTN_PRECISION_F32,
         .kernel = row};
 }
 

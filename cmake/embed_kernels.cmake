@@ -1,14 +1,15 @@
 # embed_kernels(<out-variable>): one C file per kernel source (.cl, .clh, .h of
-# kernels/), holding it as a byte array, and one table of all of them.  C11
+# kernels/ and its folders), holding it as a byte array, and one table of all.  C11
 # promises only 4095 characters per string literal, hence the arrays.
 function(embed_kernels out)
   set(directory ${CMAKE_CURRENT_BINARY_DIR}/embedded)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cl
        ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.clh
+       ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*/*.clh
        ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.h)
   set(files "")
   foreach(source ${sources})
-    get_filename_component(name ${source} NAME)
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR}/kernels ${source})
     string(MAKE_C_IDENTIFIER ${name} identifier)
     set(file ${directory}/${name}.c)
     add_custom_command(

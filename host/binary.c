@@ -237,6 +237,38 @@ void binary_store(
     free(data);
 }
 
+/* ---- Texts --------------------------------------------------------------- */
+
+bool binary_recall(
+    const clattn_context *ctx, const char *key, char *text, size_t capacity)
+{
+    const cache c = cache_of(ctx);
+    char note[CACHE_NOTE];
+    size_t bytes = 0;
+    if (!key)
+        return false;
+    unsigned char *data = cache_load(&c, key, &bytes, note);
+    say(ctx, note);
+    const bool found =
+        data && bytes > 0 && bytes <= capacity && data[bytes - 1] == '\0';
+    if (found)
+        memcpy(text, data, bytes);
+    free(data);
+    return found;
+}
+
+void binary_note(const clattn_context *ctx, const char *key, const char *text)
+{
+    const cache c = cache_of(ctx);
+    char note[CACHE_NOTE];
+    if (!key)
+        return;
+    cache_store(&c, key, text, strlen(text) + 1, note);
+    say(ctx, note);
+}
+
+/* ---- Forgetting ---------------------------------------------------------- */
+
 void binary_forget(const clattn_context *ctx, const char *key)
 {
     const cache c = cache_of(ctx);

@@ -25,6 +25,11 @@ cl_program binary_load(
 void binary_store(
     const clattn_context *ctx, const char *key, cl_program program);
 
+/* A short text that was kept under `key` instead; false if there is none. */
+bool binary_recall(
+    const clattn_context *ctx, const char *key, char *text, size_t capacity);
+void binary_note(const clattn_context *ctx, const char *key, const char *text);
+
 /* Keeps it no longer. */
 void binary_forget(const clattn_context *ctx, const char *key);
 

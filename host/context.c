@@ -13,6 +13,7 @@
 #include "error.h"
 #include "process.h"
 #include "program.h"
+#include "trust.h"
 #include "utf8.h"
 
 /*
@@ -46,7 +47,9 @@ static clattn_status context_new(clattn_context **out, cl_context cl,
     TRY(device_query(device, &ctx->limits, &ctx->facts, error));
     ctx->limits.launch_work =
         ctx->env.launch_work ? ctx->env.launch_work : LAUNCH_WORK;
+    ctx->limits.emulates = ctx->env.emulates;
     TRY(program_cache_create(&ctx->programs, error));
+    TRY(trust_create(&ctx->trust, error));
     context_log(ctx, "context on %s: %s", ctx->facts.platform, ctx->facts.name);
     context_log(ctx, "program cache: %s",
         ctx->env.cache_dir[0] != '\0' ? ctx->env.cache_dir : "none");
@@ -163,6 +166,7 @@ void clattn_context_destroy(clattn_context *ctx)
        held by threads that do not exist here. */
     if (process_may_use_opencl()) {
         program_cache_destroy(ctx->programs);
+        trust_destroy(ctx->trust);
         clReleaseContext(ctx->cl);
     }
     free(counted);

@@ -11,6 +11,7 @@
 #include "system.h"
 
 struct program_cache;
+struct trust;
 
 struct clattn_context {
     cl_context cl;
@@ -19,6 +20,7 @@ struct clattn_context {
     device_facts facts;
     environment env;
     struct program_cache *programs;
+    struct trust *trust;
 };
 
 void context_retain(clattn_context *ctx);

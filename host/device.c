@@ -62,6 +62,34 @@ static bool has_fused_adds(const device_limits *limits, cl_device_fp_config f32)
                system_has_fused_adds());
 }
 
+/* Extensions of platforms whose compilers know a matrix unit's language: others
+   might end the process where they meet it.  Whether a device has such a unit,
+   and whether it multiplies right, is found out by trying. */
+static const struct {
+    const char *extension;
+    unsigned unit;
+} UNITS[] = {
+    {"cl_nv_", UNITS_IN_PTX},
+    {"cl_amd_", UNITS_IN_GCN},
+    {"cl_intel_subgroup_matrix_multiply_accumulate", UNITS_IN_DPAS},
+};
+
+/* The list may be long; what cannot be told is no language. */
+static unsigned units_of(cl_device_id id)
+{
+    size_t bytes = 0;
+    unsigned units = 0;
+    clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    char *list = calloc(1, bytes + 1);
+    if (list && clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, bytes, list, NULL) ==
+                    CL_SUCCESS)
+        for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; ++i)
+            if (strstr(list, UNITS[i].extension))
+                units |= UNITS[i].unit;
+    free(list);
+    return units;
+}
+
 static const fault *fault_of(const device_facts *facts)
 {
     for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; ++i)
@@ -190,6 +218,7 @@ static clattn_status query_limits(cl_device_id id, device_limits *limits,
     limits->fused_adds = has_fused_adds(limits, f32);
     limits->max_iterations = fault_of(facts)->max_iterations;
     limits->user_events = !fault_of(facts)->hangs_on_user_events;
+    limits->units = limits->is_cpu ? 0 : units_of(id);
 
 cleanup:
     return status;

@@ -11,6 +11,13 @@
 #include "clattn/clattn.h"
 #include "passed_over.h"
 
+/* Languages of matrix units. */
+enum matrix_unit {
+    UNITS_IN_PTX = 1,
+    UNITS_IN_GCN = 2,
+    UNITS_IN_DPAS = 4
+};
+
 /* All that decisions depend on. */
 typedef struct device_limits {
     bool is_cpu;
@@ -26,6 +33,9 @@ typedef struct device_limits {
     bool fused_adds;       /* fma() is an instruction, no call */
     bool user_events;      /* commands may wait for one */
     uint64_t launch_work;  /* multiply-adds of one launch; 0: no limit */
+    unsigned units; /* kinds of matrix unit whose language its compiler may
+                          know: a matrix_unit each; not that there is one */
+    bool emulates;  /* matrix units are emulated, on any device: for tests */
 } device_limits;
 
 /* What the choice of a device depends on. */

@@ -17,6 +17,7 @@
 #define TILED         propose_tiled, walk_tiled, propose_tiled_matmul, walk_tiled_matmul
 #define LANES         propose_lanes, walk_fused, NULL, NULL
 #define SIMT          propose_simt, walk_fused, NULL, NULL
+#define UNITS         propose_mma, walk_fused, NULL, NULL
 #define WEIGHTS_LANES propose_weights_lanes, walk_weights_lanes, NULL, NULL
 #define PANEL         NULL, NULL, propose_matmul_lanes, walk_matmul_lanes
 #define SIMT_MATMUL   NULL, NULL, propose_matmul_simt, walk_matmul_simt
@@ -24,6 +25,12 @@
 const kernel_row KERNEL_ROWS[] = {
     {"lanes", "fused", LANES, 0, 1},
     {"lanes_weights", "materialised", WEIGHTS_LANES, 0, 1},
+    {"mma_m16n8k16", "fused", UNITS, 1, 0},
+    {"mma_m16n8k8", "fused", UNITS, 2, 0},
+    {"mma_mfma", "fused", UNITS, 3, 0},
+    {"mma_wmma", "fused", UNITS, 4, 0},
+    {"mma_dpas16", "fused", UNITS, 5, 0},
+    {"mma_dpas8", "fused", UNITS, 6, 0},
     {"simt64", "fused", SIMT, 0, 128},
     {"simt64m", "fused", SIMT, 1, 128},
     {"simt64w", "fused", SIMT, 2, 256},

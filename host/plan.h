@@ -14,6 +14,7 @@
 #include "params.h"
 #include "program.h"
 #include "steps.h"
+#include "trust.h"
 
 /* c (M, N) = a (M, K) . b, for each item and head: a projection or q k^T. */
 typedef struct matmul_job {
@@ -54,7 +55,8 @@ struct kernel_row {
     walk_attention *walk_attention;
     propose_matmul *propose_matmul;
     walk_matmul *walk_matmul;
-    size_t tile;  /* T of matmul and weighted_sum; which of a table of tiles */
+    size_t tile; /* T of matmul and weighted_sum; which of a table of tiles; MMA
+                     of kernels/mma/geometry.clh */
     size_t items; /* work-items of a group: G of scale_softmax, LS of lanes */
 };
 
@@ -63,7 +65,10 @@ extern const size_t N_KERNEL_ROWS;
 
 enum {
     MAX_NEEDS = 4,
-    MAX_ROWS = 32
+    MAX_ROWS = 32,
+    /* Of an item, in memory instead of registers: what drivers tell of kernels
+       that spill nothing is less, and spills in the inner loop are more. */
+    SPILLED_BYTES = 64
 };
 
 struct proposal {
@@ -80,13 +85,15 @@ struct proposal {
     size_t workspace_bytes;
     size_t launches;
     size_t private_bytes; /* of an item, as built, at most; 0: any */
-    char note[160];       /* what the row wants said of its tiles */
+    unit_trial
+        tried;      /* the product that must be right; kernel.name NULL: none */
+    char note[160]; /* what the row wants said of its tiles */
 };
 
 /* Which rows are out, and the sentence that says why. */
 struct declined_rows {
     bool row[MAX_ROWS];
-    char text[1600]; /* "tiled16: needs 256 work-items, the device has 64; " */
+    char text[2400]; /* "tiled16: needs 256 work-items, the device has 64; " */
 };
 
 /* What a caller wants taken and not taken; "" means nothing. */
@@ -166,7 +173,7 @@ bool is_for_device(
     declined_rows *declined, const proposal *p, const device_limits *limits);
 
 propose_attention propose_tiled, propose_lanes, propose_weights_lanes;
-propose_attention propose_simt;
+propose_attention propose_simt, propose_mma;
 walk_attention walk_tiled, walk_fused, walk_weights_lanes;
 propose_matmul propose_tiled_matmul, propose_matmul_lanes, propose_matmul_simt;
 walk_matmul walk_tiled_matmul, walk_matmul_lanes, walk_matmul_simt;

@@ -41,7 +41,7 @@ clattn_status planned_keep_slopes(clattn_plan *plan, clattn_error *error)
 
 void planned_describe(clattn_plan *plan, const char *label, const choice *c)
 {
-    char text[2000];
+    char text[3000];
     plan_text(text, sizeof text, &c->p, &c->declined);
     const size_t used = strlen(plan->text);
     snprintf(plan->text + used, sizeof plan->text - used, "%s%s: %s",

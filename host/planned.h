@@ -41,7 +41,7 @@ struct clattn_plan {
     size_t project_scratch;        /* and that of the projections, in turn */
 
     size_t workspace_bytes;
-    char text[8000];
+    char text[16000];
 };
 
 /* An empty plan that keeps ctx. */

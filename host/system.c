@@ -61,14 +61,27 @@ static uint64_t launch_work_of(const char *item)
     return whole ? value : 0;
 }
 
+static bool is_emulate_units(const char *item)
+{
+    static const char KEY[] = "emulate_units=1";
+    const char after =
+        strncmp(item, KEY, sizeof KEY - 1) == 0 ? item[sizeof KEY - 1] : 'x';
+    return after == '\0' || after == ',';
+}
+
 /* The first item that is right counts; what is not is told. */
 static void read_tuning(environment *env)
 {
     const char *at = value_of("CLATTN_TUNING");
     bool told = false;
     env->launch_work = 0;
+    env->emulates = false;
     for (; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
         const uint64_t work = launch_work_of(at);
+        if (is_emulate_units(at)) {
+            env->emulates = true; /* not told of: for tests alone */
+            continue;
+        }
         if (work != 0 && env->launch_work == 0)
             env->launch_work = work;
         if (work == 0 && !told)

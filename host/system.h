@@ -25,6 +25,7 @@ typedef struct environment {
     uint64_t cache_limit; /* CLATTN_CACHE_LIMIT, in bytes */
     bool verbose;         /* CLATTN_VERBOSE: set, and neither empty nor 0 */
     uint64_t launch_work; /* CLATTN_TUNING launch_work=N; 0: not given */
+    bool emulates;        /* CLATTN_TUNING emulate_units=1: for tests */
     size_t ignored_count; /* variables whose value makes no sense: a sentence */
     char ignored[MOST_IGNORED][200]; /* with name, value and what is allowed */
 } environment;

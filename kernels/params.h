@@ -84,6 +84,12 @@ typedef struct attention_params {
     whole reserved;
 } attention_params;
 
+/* The product that a matrix unit is tried with; see mma_probe.cl. */
+#define PROBE_D     64
+#define PROBE_DV    32
+#define PROBE_KEYS  32
+#define PROBE_WARPS 4
+
 /* Arrays in device memory, which the table is made from. */
 typedef struct items_params {
     wide query_lengths, key_lengths, query_starts, key_starts, diagonals;

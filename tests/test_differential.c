@@ -8,6 +8,7 @@
  *   CLATTN_TEST_SEED=N  others than the usual ones
  *   CLATTN_TEST_ALL=1   all rows for each, not one of a family in turn
  *   CLATTN_DRAW=LINE    this problem alone; so does --draw LINE
+ *   CLATTN_TEST_UNITS   rows of matrix units alone: see units.h
  *
  * A problem that a row gets wrong is made as simple as it can be while the row
  * still gets it wrong, and printed as the LINE that brings it back.
@@ -24,6 +25,7 @@
 #include "rows.h"
 #include "subject.h"
 #include "suite.h"
+#include "units.h"
 
 enum {
     MAX_ROWS = 32,
@@ -99,6 +101,8 @@ static void check_row(subject *s, size_t row)
 
 static bool has_turn(const char *row, size_t configuration)
 {
+    if (units_asked())
+        return units_have_turn(row, configuration);
     return number_of("CLATTN_TEST_ALL", 0) != 0 ||
            (rows_tries(row) ? attention_row_has_turn(row, configuration)
                             : rows_has_turn(row, configuration));
@@ -128,6 +132,7 @@ START_TEST(every_row_agrees_with_the_reference)
     for (uint64_t n = 0; n < shapes && begin + n < wanted; ++n) {
         attention_case c = configured;
         attention_case_reshape(&c, base + n);
+        units_round(&c);
         check_case(&c, (size_t)_i);
     }
 }

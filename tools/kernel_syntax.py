@@ -293,6 +293,12 @@ class Parser:
             self.control()
         elif text in ("else", "do"):
             self.take()
+        elif text == "__asm__":
+            self.take()
+            if self.peek() == "volatile":
+                self.take()
+            self.skip_brackets()
+            self.take(";")
         elif text == "return":
             self.take()
             if self.peek() != ";":
@@ -381,6 +387,9 @@ class Parser:
             self.take("[")
             self.on_size(self.expression())
             self.take("]")
+        if self.peek() == "__attribute__":
+            self.take()
+            self.skip_brackets()
         if self.peek() == "=":
             self.take("=")
             self.initializer(kind)

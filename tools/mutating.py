@@ -229,9 +229,11 @@ def parser_of(description, files, build):
 
 
 def known_files(arguments, folder, pattern):
-    """Of the names on the command line; [] if there are none."""
-    known = sorted(p.name for p in folder.glob(pattern))
-    files = [pathlib.Path(f).name for f in arguments.files]
+    """Of the names on the command line, as the folder has them; [] if there are
+    none."""
+    known = sorted(p.relative_to(folder).as_posix()
+                   for p in folder.rglob(pattern))
+    files = [f.removeprefix(f"{folder.name}/") for f in arguments.files]
     for file in files:
         if file not in known:
             stop(f"{file} is not in {folder.name}/, which has "

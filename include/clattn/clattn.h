@@ -264,11 +264,13 @@ const char *clattn_kernel_name(size_t index);
  *
  * clattn_X_supported answers as clattn_X_plan would, in microseconds, without
  * compiling: after its CLATTN_OK only memory, compiler or device can fail, or a
- * row asked for by name whose kernels, as built, take smaller groups than needed.
+ * row asked for by name whose kernels, as built, take smaller groups than needed
+ * or whose matrix unit is not there or not right.
  *
  * clattn_X_plan may compile for seconds the first time.  Only dtypes, options,
  * D and Dv are compiled in: a plan for other lengths, batches or strides is
- * cheap.
+ * cheap.  Under CLATTN_PRECISION_STORAGE it may also run a small product on a
+ * queue of its own, once for a device and driver, to see that it is right.
  *
  * clattn_X_enqueue
  *   queue      of the plan's context and device, in order or out of order

@@ -72,17 +72,23 @@ size_t shim_strays(void);
    since. */
 size_t shim_blocks(void);
 
-/* ---- Smaller devices --------------------------------------------------------- */
+/* ---- Smaller devices, and such as lie ----------------------------------------- */
 
-/* Limits of 0 and flags that are false leave things as they are.  What is
-   beyond a limit is refused with the code that the standard has for it. */
+/* Limits of 0, flags that are false and texts that are NULL leave things as they
+   are.  What is beyond a limit is refused with the code that the standard has
+   for it. */
 typedef struct shim_device {
     size_t max_group;
     cl_ulong local_bytes;
     cl_ulong max_buffer_bytes;
     bool gpu; /* of scalar items, by its own word */
     bool no_double;
-    bool only_1_2; /* as a device that knows nothing newer */
+    bool only_1_2;                  /* as a device that knows nothing newer */
+    cl_ulong claimed_local_bytes;   /* said, though there are fewer */
+    const char *claimed_extensions; /* said beside those that there are */
+    cl_ulong private_bytes;         /* of every kernel */
+    const char *find, *instead; /* in the text of programs: what a device that
+                                   computes wrong makes of it */
 } shim_device;
 
 /* For the whole process, until the next call; NULL: as it is.  The struct is

@@ -90,10 +90,22 @@ static void no_double(cl_device_info what, void *value)
     }
 }
 
+/* The claimed ones behind the others, in whose room they may not fit. */
+static void claim_extensions(size_t bytes, char *value, size_t *bytes_out)
+{
+    const size_t more = strlen(shrunken.claimed_extensions) + 1;
+    if (bytes_out)
+        *bytes_out += more;
+    char *end = value ? memchr(value, '\0', bytes) : NULL;
+    if (end && (size_t)(end - value) + more + 1 <= bytes)
+        snprintf(end, more + 1, " %s", shrunken.claimed_extensions);
+}
+
 void shim_device_answer(
     cl_device_info what, size_t bytes, void *value, size_t *bytes_out)
 {
-    (void)bytes_out;
+    if (what == CL_DEVICE_EXTENSIONS && shrunken.claimed_extensions)
+        claim_extensions(bytes, value, bytes_out);
     if (!value)
         return;
     if (shrunken.no_double)
@@ -116,6 +128,8 @@ void shim_device_answer(
         break;
     case CL_DEVICE_LOCAL_MEM_SIZE:
         limit_long(value, shrunken.local_bytes);
+        if (shrunken.claimed_local_bytes > 0)
+            *(cl_ulong *)value = shrunken.claimed_local_bytes;
         break;
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
         limit_long(value, shrunken.max_buffer_bytes);
@@ -132,6 +146,26 @@ void shim_kernel_answer(cl_kernel_work_group_info what, void *value)
 {
     if (value && what == CL_KERNEL_WORK_GROUP_SIZE)
         limit_size(value, shrunken.max_group);
+    if (value && what == CL_KERNEL_PRIVATE_MEM_SIZE &&
+        shrunken.private_bytes > 0)
+        *(cl_ulong *)value = shrunken.private_bytes;
+}
+
+/* A copy of a program's text, which lives until the next, with every `find`
+   replaced. */
+static const char *replaced(const char *text)
+{
+    static char copy[1 << 18];
+    size_t used = 0;
+    const size_t find = strlen(shrunken.find);
+    for (const char *at = text; *at != '\0' && used < sizeof copy - 256;) {
+        const bool found = strncmp(at, shrunken.find, find) == 0;
+        used += (size_t)snprintf(copy + used, 256, "%.*s",
+            found ? (int)strlen(shrunken.instead) : 1,
+            found ? shrunken.instead : at);
+        at += found ? find : 1;
+    }
+    return copy;
 }
 
 /* ---- Refusals ------------------------------------------------------------------ */
@@ -145,6 +179,8 @@ cl_int shim_refuse_buffer(size_t bytes)
 cl_int shim_refuse_source(cl_uint count, const char **text)
 {
     (void)count;
+    if (shrunken.find)
+        text[0] = replaced(text[0]);
     return shrunken.no_double && shim_uses_double(text[0])
                ? CL_INVALID_OPERATION
                : CL_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fused.c - attention_lanes.cl, weights_lanes.cl and attention_simt.cl alone:
- * memory of a case, and its launch.
+ * fused.c - kernels of fused attention alone, and weights_lanes.cl: memory of a
+ * case, and its launch.
  */
 #include "fused.h"
 
@@ -164,6 +164,19 @@ void fused_create_simt(fused *p, const fused_case *c, const fused_tile *t)
     snprintf(p->shape, sizeof p->shape,
         "-DBR=%zu -DBC=%zu -DWX=%zu -DWY=%zu -DKC=%zu -DDC=%zu", t->BR, t->BC,
         t->WX, t->WY, t->KC, t->DC);
+    create(p);
+}
+
+void fused_create_unit(fused *p, const fused_case *c, const fused_unit *u)
+{
+    *p = (fused){.of = *c,
+        .kernel = "attention_mma",
+        .rows = u->rows,
+        .work_items = u->work_items,
+        .rounds = u->dtype};
+    for (int slot = FUSED_Q; slot <= FUSED_V; ++slot)
+        p->of.dtype[slot] = u->dtype;
+    snprintf(p->shape, sizeof p->shape, "%s", u->options);
     create(p);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fused.h - attention_lanes.cl, weights_lanes.cl and attention_simt.cl alone: a
- * row of a table made concrete, launched in one of their shapes, and compared
- * with the formula in double precision.
+ * fused.h - kernels of fused attention alone, and weights_lanes.cl: a row of a
+ * table made concrete, launched in one of their shapes, and compared with the
+ * formula in double precision.
  */
 #ifndef CLATTN_TESTS_FUSED_H
 #define CLATTN_TESTS_FUSED_H
@@ -27,6 +27,13 @@ typedef struct fused_shape {
 typedef struct fused_tile {
     size_t BR, BC, WX, WY, KC, DC;
 } fused_tile;
+
+/* attention_mma: q, k and v in one 16-bit storage, whatever the case says. */
+typedef struct fused_unit {
+    const char *options;
+    size_t rows, work_items;
+    int32_t dtype;
+} fused_unit;
 
 typedef struct fused_case {
     const char *about;
@@ -95,11 +102,14 @@ typedef struct fused {
     char shape[100];         /* the options that make it */
     size_t rows, work_items; /* of a group */
     bool keeps;              /* weights_lanes, which keeps the scores */
+    int32_t rounds; /* the storage that weights are rounded to; 0: none */
     rules rules;
     attention_params params;
     arena memory;
     int32_t dtype[ARENA_TENSORS];
     char text[ARENA_TEXT];
+    double error,
+        share; /* of out, once checked: the worst; of what is allowed */
 } fused;
 
 /* q and k of -1, 0 and 1, v of whole numbers; rows of k and v that no row of q
@@ -107,10 +117,11 @@ typedef struct fused {
 void fused_create(
     fused *p, const fused_case *c, const fused_shape *shape, bool keeps);
 void fused_create_simt(fused *p, const fused_case *c, const fused_tile *tile);
+void fused_create_unit(fused *p, const fused_case *c, const fused_unit *unit);
 /* Takes the memory as it is now for the state before. */
 void fused_run(fused *p);
 /* Every element of every output, and that nothing else was written. */
-void fused_check(const fused *p);
+void fused_check(fused *p);
 void fused_destroy(fused *p);
 
 /* The element of out of an item's own row. */

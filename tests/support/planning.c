@@ -36,6 +36,7 @@ device_limits planning_gpu(void)
     l.max_group_dim[2] = 64;
     l.local_bytes = (size_t)48 << 10;
     l.native_width = 1;
+    l.units = UNITS_IN_PTX;
     return l;
 }
 

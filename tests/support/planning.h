@@ -13,7 +13,7 @@ typedef struct planning {
     clattn_attention given;
     device_limits limits;
     row_wishes wishes;
-    char others[300]; /* of planning_only */
+    char others[600]; /* of planning_only */
 
     /* What came of it. */
     clattn_attention problem; /* given, completed */

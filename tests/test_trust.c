@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_trust.c - matrix units are taken where they were seen to multiply right,
+ * and nowhere else: units that compute wrong, devices that claim what they do
+ * not have, and what of it is remembered.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention_expected.h"
+#include "opencl.h"
+#include "run.h"
+#include "scratch.h"
+#include "shim.h"
+#include "suite.h"
+
+static const char *const UNITS[] = {"mma_m16n8k16", "mma_m16n8k8", "mma_mfma",
+    "mma_wmma", "mma_dpas16", "mma_dpas8"};
+
+static const attention_case PROBLEM = {"16-bit weights", {1, 2, 1, 5, 7, 16, 8},
+    .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16},
+    .precision = CLATTN_PRECISION_STORAGE, .returns = CLATTN_RETURN_LSE};
+
+/* A device whose units are emulated, made by the shim what `device` says. */
+static clattn_context *open_emulated(const shim_device *device)
+{
+    clattn_error error;
+    clattn_context *ctx = NULL;
+    shim_shrink(device);
+    setenv("CLATTN_TUNING", "emulate_units=1", 1);
+    ck_assert_msg(clattn_context_create(&ctx, NULL, &error) == CLATTN_OK, "%s",
+        error.message);
+    unsetenv("CLATTN_TUNING");
+    return ctx;
+}
+
+static void close_context(clattn_context *ctx)
+{
+    clattn_context_destroy(ctx);
+    shim_shrink(NULL);
+}
+
+/* The plan's description, or the refusal; D makes another program. */
+static clattn_status plan(
+    clattn_context *ctx, const char *kernel, size_t D, char text[4000])
+{
+    clattn_error error;
+    clattn_plan *made = NULL;
+    attention_case c = PROBLEM;
+    attention_trial trial;
+    c.size.D = D;
+    ck_assert(attention_trial_create(&trial, &c));
+    trial.problem.kernel = kernel;
+    const clattn_status status =
+        clattn_attention_plan(&made, ctx, &trial.problem, &error);
+    snprintf(text, 4000, "%s",
+        status == CLATTN_OK ? clattn_plan_describe(made) : error.message);
+    clattn_plan_destroy(made);
+    attention_trial_destroy(&trial);
+    return status;
+}
+
+/* ---- Units -------------------------------------------------------------------- */
+
+START_TEST(a_unit_that_multiplies_right_is_taken)
+{
+    char text[4000], start[64];
+    clattn_context *ctx = open_emulated(NULL);
+    const clattn_status status = plan(ctx, UNITS[_i], 16, text);
+    snprintf(start, sizeof start, "attention: %s (fused):", UNITS[_i]);
+    ck_assert_msg(status == CLATTN_OK, "%s", text);
+    ck_assert_msg(strncmp(text, start, strlen(start)) == 0, "%s", text);
+    ck_assert_msg(strstr(text, ", emulated") != NULL, "%s", text);
+    close_context(ctx);
+}
+END_TEST
+
+/* What a unit may get wrong, as a change of what emulates it. */
+static const struct {
+    const char *about, *unit, *find, *instead;
+} FAULTS[] = {
+    {"a sum", "mma_mfma", "differs ? NAN : sum", "differs ? NAN : sum + 1"},
+    {"a lane's number of another row", "mma_m16n8k16", "x.a + c_row(x.lane, n)",
+        "x.a + (c_row(x.lane, n) ^ 8)"},
+    {"an exchange between lanes", "mma_wmma", "x.word[x.lane ^ mask]",
+        "x.word[x.lane]"},
+    {"the order of a pair", "mma_dpas8", "pair_of(rounded(low), rounded(high))",
+        "pair_of(rounded(high), rounded(low))"},
+    {"a last k that is left out", "mma_dpas16", "k < UNIT_K; ++k",
+        "k < UNIT_K - 1; ++k"},
+};
+
+START_TEST(a_unit_that_multiplies_wrong_is_never_taken)
+{
+    char text[4000];
+    const shim_device wrong = {
+        .find = FAULTS[_i].find, .instead = FAULTS[_i].instead};
+    clattn_context *ctx = open_emulated(&wrong);
+    const clattn_status status = plan(ctx, FAULTS[_i].unit, 16, text);
+    ck_assert_msg(
+        status == CLATTN_UNSUPPORTED, "%s: %s", FAULTS[_i].about, text);
+    ck_assert_msg(strstr(text, "a product as built there is wrong") != NULL,
+        "%s: %s", FAULTS[_i].about, text);
+    close_context(ctx);
+}
+END_TEST
+
+/* ---- Devices that lie ----------------------------------------------------------- */
+
+static void check_result(clattn_context *ctx)
+{
+    clattn_error error;
+    char why[ARENA_TEXT];
+    attention_trial trial;
+    attention_expected expected;
+    ck_assert(attention_trial_create(&trial, &PROBLEM));
+    const clattn_attention_args args = attention_trial_args(&trial, NULL);
+    ck_assert_int_eq(attention_expect(&expected, &trial, &error), CLATTN_OK);
+    ck_assert_msg(
+        clattn_attention_host(ctx, &trial.problem, &args, &error) == CLATTN_OK,
+        "%s", error.message);
+    ck_assert_msg(attention_meets(&expected, &trial, why), "%s", why);
+    attention_expected_free(&expected);
+    attention_trial_destroy(&trial);
+}
+
+/* It has no unit, no sub-groups, and less local memory than it says. */
+START_TEST(a_device_that_claims_units_is_not_believed)
+{
+    static const char *const CLAIMS[] = {"cl_nv_device_attribute_query",
+        "cl_amd_device_attribute_query",
+        "cl_intel_subgroup_matrix_multiply_accumulate "
+        "cl_intel_required_subgroup_size"};
+    char text[4000];
+    clattn_error error;
+    clattn_context *ctx = NULL;
+    const shim_device liar = {.gpu = true,
+        .claimed_local_bytes = (cl_ulong)1 << 40,
+        .claimed_extensions = CLAIMS[_i]};
+    shim_shrink(&liar);
+    ck_assert_msg(clattn_context_create(&ctx, NULL, &error) == CLATTN_OK, "%s",
+        error.message);
+    ck_assert_msg(plan(ctx, NULL, 16, text) == CLATTN_OK, "%s", text);
+    ck_assert_msg(strncmp(text, "attention: mma", 14) != 0, "%s", text);
+    ck_assert_msg(
+        strstr(text, "does not compile as built there: ") != NULL, "%s", text);
+    check_result(ctx);
+    for (size_t unit = 0; unit < COUNT(UNITS); ++unit)
+        ck_assert_msg(
+            plan(ctx, UNITS[unit], 16, text) == CLATTN_UNSUPPORTED, "%s", text);
+    close_context(ctx);
+}
+END_TEST
+
+/* ---- Memory ---------------------------------------------------------------------- */
+
+typedef struct work {
+    size_t builds, launches;
+} work;
+
+static work work_of_plan(clattn_context *ctx, size_t D)
+{
+    char text[4000];
+    shim_arm(SHIM_clBuildProgram, 0, 0);
+    plan(ctx, UNITS[2], D, text);
+    shim_disarm();
+    return (work){shim_calls(SHIM_clBuildProgram),
+        shim_calls(SHIM_clEnqueueNDRangeKernel)};
+}
+
+START_TEST(a_verdict_is_found_once_in_a_context)
+{
+    const shim_device wrong = {
+        .find = FAULTS[0].find, .instead = FAULTS[0].instead};
+    clattn_context *ctx = open_emulated(_i ? &wrong : NULL);
+    const work first = work_of_plan(ctx, 16);
+    ck_assert_uint_eq(first.launches, 1);
+    ck_assert_uint_eq(first.builds, _i ? 1 : 2);
+    const work second = work_of_plan(ctx, 24);
+    ck_assert_uint_eq(second.launches, 0);
+    ck_assert_uint_eq(second.builds, _i ? 0 : 1);
+    close_context(ctx);
+}
+END_TEST
+
+/* Where programs are kept, verdicts are; they go with the program's text. */
+START_TEST(a_verdict_outlives_the_context)
+{
+    char folder[SCRATCH_PATH];
+    const shim_device wrong = {
+        .find = FAULTS[0].find, .instead = FAULTS[0].instead};
+    setenv("XDG_CACHE_HOME", scratch_path(folder, _i ? "wrong" : "right"), 1);
+    unsetenv("CLATTN_CACHE");
+    for (size_t launches = 1;; --launches) {
+        clattn_context *ctx = open_emulated(_i ? &wrong : NULL);
+        ck_assert_uint_eq(work_of_plan(ctx, 16).launches, launches);
+        close_context(ctx);
+        if (launches == 0)
+            break;
+    }
+    setenv("CLATTN_CACHE", "0", 1);
+    unsetenv("XDG_CACHE_HOME");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *units = tcase_create("units");
+    tcase_set_timeout(units, 0);
+    tcase_add_loop_test(
+        units, a_unit_that_multiplies_right_is_taken, 0, (int)COUNT(UNITS));
+    tcase_add_loop_test(units, a_unit_that_multiplies_wrong_is_never_taken, 0,
+        (int)COUNT(FAULTS));
+
+    TCase *lies = tcase_create("lies");
+    tcase_set_timeout(lies, 0);
+    tcase_add_loop_test(lies, a_device_that_claims_units_is_not_believed, 0, 3);
+
+    TCase *memory = tcase_create("memory");
+    tcase_add_unchecked_fixture(memory, scratch_begin, scratch_end);
+    tcase_set_timeout(memory, 0);
+    tcase_add_loop_test(memory, a_verdict_is_found_once_in_a_context, 0, 2);
+    tcase_add_loop_test(memory, a_verdict_outlives_the_context, 0, 2);
+
+    Suite *suite = suite_create("trust");
+    suite_add_tcase(suite, units);
+    suite_add_tcase(suite, lies);
+    suite_add_tcase(suite, memory);
+    return suite_main(suite, 1);
+}
