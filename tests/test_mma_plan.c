@@ -147,13 +147,13 @@ END_TEST
 START_TEST(a_kernel_that_spills_is_not_accepted)
 {
     planning s = plan_units();
-    built_kernel built = {.max_group = 1024, .private_bytes = 16};
+    built_kernel built = {.max_group = 1024, .private_bytes = SPILLED_BYTES + 1};
     const built_kernel *all[MAX_NEEDS] = {&built};
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert(!plan_accept(&s.p, all, &s.declined));
-    ck_assert_msg(strstr(s.declined.text, "keeps 16 bytes") != NULL, "%s",
+    ck_assert_msg(strstr(s.declined.text, "keeps 65 bytes") != NULL, "%s",
         s.declined.text);
-    built.private_bytes = 0;
+    built.private_bytes = SPILLED_BYTES;
     ck_assert(plan_accept(&s.p, all, &s.declined));
 }
 END_TEST
