@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "plan.h"
+#include "simt.h"
 
 /* What geometry.clh says of a unit; in the order of its numbers. */
 static const struct unit {
@@ -203,7 +204,7 @@ bool propose_mma(proposal *p, declined_rows *declined, const kernel_row *row,
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->out.dtype, row->tile,
         s.warps, s.tiles, s.BC, limits->emulates, limits->fused_adds);
     p->group_rows = group_rows(u, &s);
-    p->private_bytes = limits->emulates ? 0 : SPILLED_BYTES;
+    p->private_bytes = limits->emulates || p->asked ? 0 : SPILLED_BYTES;
     try_first(p, row, a, limits);
     snprintf(p->note, sizeof p->note,
         "groups of %zu rows, %zu x %zu of them, %zu keys at a time%s",

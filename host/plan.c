@@ -55,21 +55,32 @@ const char *clattn_kernel_name(size_t index)
 
 /* ---- Wishes and refusals -------------------------------------------------- */
 
+static void name_declined(
+    declined_rows *declined, const char *before, const kernel_row *row)
+{
+    const size_t used = strlen(declined->text);
+    declined->row[row - KERNEL_ROWS] = true;
+    snprintf(declined->text + used, sizeof declined->text - used, "%s%s",
+        used ? before : "", row->name);
+}
+
+static void give_reason(declined_rows *declined, const char *reason)
+{
+    const size_t used = strlen(declined->text);
+    snprintf(declined->text + used, sizeof declined->text - used, ": %s",
+        reason);
+}
+
 void decline(
     declined_rows *declined, const kernel_row *row, const char *format, ...)
 {
-    size_t used = strlen(declined->text);
-    const size_t room = sizeof declined->text;
-    declined->row[row - KERNEL_ROWS] = true;
-    const int n = snprintf(declined->text + used, room - used,
-        "%s%s: ", used ? "; " : "", row->name);
-    used += n > 0 ? (size_t)n : 0;
-    if (used >= room)
-        return;
+    char reason[400];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(declined->text + used, room - used, format, arguments);
+    vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
+    name_declined(declined, "; ", row);
+    give_reason(declined, reason);
 }
 
 static bool holds(const char *list, const char *word)
@@ -166,6 +177,7 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
     bool (*does_it)(const kernel_row *row), const char *operation)
 {
     const char *kernel = wished_kernel(wishes);
+    bool any_off = false;
     for (size_t i = 0; i < N_KERNEL_ROWS; ++i) {
         const kernel_row *row = &KERNEL_ROWS[i];
         if (declined->row[i])
@@ -177,9 +189,13 @@ static void apply_wishes(declined_rows *declined, const row_wishes *wishes,
         else if (!does_it(row))
             declined->row[i] = true;
         else if (listed(wishes->disable, row) ||
-                 listed(wishes->env_disable, row))
-            decline(declined, row, "switched off");
+                 listed(wishes->env_disable, row)) {
+            name_declined(declined, ", ", row);
+            any_off = true;
+        }
     }
+    if (any_off)
+        give_reason(declined, "switched off");
 }
 
 /* ---- For the rows ---------------------------------------------------------- */

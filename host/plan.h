@@ -65,10 +65,7 @@ extern const size_t N_KERNEL_ROWS;
 
 enum {
     MAX_NEEDS = 4,
-    MAX_ROWS = 32,
-    /* Of an item, in memory instead of registers: what drivers tell of kernels
-       that spill nothing is less, and spills in the inner loop are more. */
-    SPILLED_BYTES = 64
+    MAX_ROWS = 32
 };
 
 struct proposal {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "simt.h"
 #include "suite.h"
 
 typedef void change(planning *s);
