@@ -2,10 +2,11 @@
  *
  * test_trust.c - matrix units are taken where they were seen to multiply right,
  * and nowhere else: units that compute wrong, devices that claim what they do
- * not have, and what of it is remembered.
+ * not have, barriers that are missing, and what of it is remembered.
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,51 @@ START_TEST(a_unit_that_multiplies_wrong_is_never_taken)
         status == CLATTN_UNSUPPORTED, "%s: %s", FAULTS[_i].about, text);
     ck_assert_msg(strstr(text, "a product as built there is wrong") != NULL,
         "%s: %s", FAULTS[_i].about, text);
+    close_context(ctx);
+}
+END_TEST
+
+/* ---- Barriers ------------------------------------------------------------------- */
+
+/* Each barrier of attention_mma.cl that a plan reaches, but for the first, where
+   none is missing. */
+static const struct {
+    const char *about, *find;
+    double value; /* of v, of a key that row 0 does not see */
+} BARRIERS[] = {
+    {"none", NULL, INFINITY},
+    {"that of q", "group_barrier(&seen); /* all queries are there", 1},
+    {"that of k", "group_barrier(&seen); /* K is there;", 1},
+    {"that of v", "group_barrier(&seen); /* V is there;", 1},
+    {"that of v without infinity",
+        "group_barrier(&seen); /* V is there without", INFINITY},
+    {"that of the mask", "group_barrier(seen); /* all rows have been", 1},
+};
+
+/* An infinity that some rows see has a barrier of its own. */
+START_TEST(an_emulated_unit_shows_that_a_barrier_is_missing)
+{
+    clattn_error error;
+    attention_trial trial;
+    attention_case c = PROBLEM;
+    const shim_device without = {
+        .find = BARRIERS[_i].find, .instead = "/* gone"};
+    clattn_context *ctx = open_emulated(_i ? &without : NULL);
+    c.causal = 1;
+    c.diagonal = CLATTN_TOP_LEFT;
+    c.mask_dtype = CLATTN_BOOL;
+    c.mask_axes = AXIS_Q | AXIS_K;
+    ck_assert(attention_trial_create(&trial, &c));
+    trial.problem.kernel = "mma_mfma";
+    arena_set(&trial.memory, SLOT_V, 0, 0, 3, 0, BARRIERS[_i].value);
+    const clattn_attention_args args = attention_trial_args(&trial, NULL);
+    ck_assert_msg(
+        clattn_attention_host(ctx, &trial.problem, &args, &error) == CLATTN_OK,
+        "%s", error.message);
+    const double out = arena_get(&trial.memory, SLOT_OUT, 0, 0, 0, 0);
+    ck_assert_msg(isnan(out) ? _i > 0 : _i == 0 && isfinite(out),
+        "missing is %s: out is %g", BARRIERS[_i].about, out);
+    attention_trial_destroy(&trial);
     close_context(ctx);
 }
 END_TEST
@@ -215,6 +261,12 @@ int main(void)
     tcase_add_loop_test(units, a_unit_that_multiplies_wrong_is_never_taken, 0,
         (int)COUNT(FAULTS));
 
+    TCase *barriers = tcase_create("barriers");
+    tcase_set_timeout(barriers, 0);
+    tcase_add_loop_test(barriers,
+        an_emulated_unit_shows_that_a_barrier_is_missing, 0,
+        (int)COUNT(BARRIERS));
+
     TCase *lies = tcase_create("lies");
     tcase_set_timeout(lies, 0);
     tcase_add_loop_test(lies, a_device_that_claims_units_is_not_believed, 0, 3);
@@ -227,6 +279,7 @@ int main(void)
 
     Suite *suite = suite_create("trust");
     suite_add_tcase(suite, units);
+    suite_add_tcase(suite, barriers);
     suite_add_tcase(suite, lies);
     suite_add_tcase(suite, memory);
     return suite_main(suite, 1);
