@@ -181,7 +181,8 @@ attention_mma(__global ELEMENT(OT) * out, __global float *lse,
     int seen_begin, seen_end;
     keys_seen(&seen_begin, &seen_end, &p, &it, here.first, here.last);
     const int begin = seen_begin, end = seen_end;
-    block b = block_of(&p, &here, slopes, end);
+    block b;
+    start_block(&b, &p, &here, slopes, end);
 
     /* A score's unit is positive: queries take the sign of the scale. */
     const uint flip = p.scale < 0.0f ? 0x80008000u : 0u;
