@@ -88,6 +88,7 @@ void attend_describe(
     a->scale = r->scale;
     a->softcap = r->softcap;
     a->dropout_p = r->dropout;
+    a->precision = r->precision;
 }
 
 void attend_bring(

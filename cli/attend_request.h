@@ -38,7 +38,7 @@ typedef struct attend_request {
     const char *device, *kernel;
     enum npy_two_bytes two_bytes;
     enum attend_layout layout;
-    int32_t dtype;
+    int32_t dtype, precision;
     bool has_scale, causal, usual_slopes;
     float scale, softcap, dropout;
     uint64_t seed, dropout_offset;

@@ -66,6 +66,8 @@ static bool read_common(bench_case *c, const options *given, failure *f)
 {
     static const value_word DTYPES[] = {{"f32", CLATTN_F32},
         {"f16", CLATTN_F16}, {"bf16", CLATTN_BF16}, {NULL, 0}};
+    static const value_word PRECISIONS[] = {{"f32", CLATTN_PRECISION_F32},
+        {"storage", CLATTN_PRECISION_STORAGE}, {NULL, 0}};
     static const value_word MASKS[] = {
         {"bool", CLATTN_BOOL}, {"f32", CLATTN_F32}, {NULL, 0}};
     const char *heads = given->value[OPTION_HEADS_KV];
@@ -75,6 +77,7 @@ static bool read_common(bench_case *c, const options *given, failure *f)
     if (c->kernel && !value_kernel(OPTION_KERNEL, c->kernel, f))
         return false;
     if (!read_word(&c->dtype, given, OPTION_DTYPE, DTYPES, f) ||
+        !read_word(&c->precision, given, OPTION_PRECISION, PRECISIONS, f) ||
         !read_word(&c->mask, given, OPTION_MASK, MASKS, f) ||
         !read_window(c, given->value[OPTION_WINDOW], f))
         return false;
@@ -95,6 +98,7 @@ static void name_case(char *name, size_t capacity, const char *shape,
     } parts[] = {
         {c->causal, " causal", "", ""},
         {value[OPTION_DTYPE], " ", value[OPTION_DTYPE], ""},
+        {value[OPTION_PRECISION], " precision ", value[OPTION_PRECISION], ""},
         {value[OPTION_MASK], " ", value[OPTION_MASK], " mask"},
         {value[OPTION_WINDOW], " window ", value[OPTION_WINDOW], ""},
         {value[OPTION_HEADS_KV], " ", value[OPTION_HEADS_KV], " kv heads"},
@@ -137,8 +141,8 @@ static bool read_shapes(bench_request *r, const options *given, failure *f)
 static bool read_suite(bench_request *r, const options *given, failure *f)
 {
     static const option_id OTHERS[] = {OPTION_SHAPE, OPTION_CAUSAL,
-        OPTION_DTYPE, OPTION_MASK, OPTION_WINDOW, OPTION_HEADS_KV,
-        OPTION_LENGTHS_HALF, OPTION_KERNEL};
+        OPTION_DTYPE, OPTION_PRECISION, OPTION_MASK, OPTION_WINDOW,
+        OPTION_HEADS_KV, OPTION_LENGTHS_HALF, OPTION_KERNEL};
     if (!options_exclude(given, OPTION_SUITE, OTHERS,
             sizeof OTHERS / sizeof OTHERS[0],
             "have no place together: the suite is a table of its own cases", f))

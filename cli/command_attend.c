@@ -26,6 +26,9 @@ static const option_row ROWS[] = {
     {OPTION_CU_KEY, "N,N,...|F.npy", NULL, "packed batch: the same in K and V"},
     {OPTION_DTYPE, "f32|f16|bf16", "f32",
         "what Q, K, V and the output are stored as on the device"},
+    {OPTION_PRECISION, "f32|storage", "f32",
+        "storage: weights may be rounded to the dtype before they multiply "
+        "the values, as matrix units want it"},
     {OPTION_SCALE, "S", "1/sqrt(D)", "what the scores are multiplied by"},
     {OPTION_SOFTCAP, "C", NULL, "scores become C * tanh(score / C); 0: off"},
     {OPTION_ALIBI, "auto|S,S,...|F.npy", NULL,

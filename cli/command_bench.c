@@ -19,6 +19,8 @@ static const option_row ROWS[] = {
         "measure attention of this shape; may be given several times"},
     {OPTION_CAUSAL, NULL, NULL, "query i reads no key after i"},
     {OPTION_DTYPE, "f32|f16|bf16", "f32", "storage of all tensors"},
+    {OPTION_PRECISION, "f32|storage", "f32",
+        "storage: weights may be rounded as values are, for matrix units"},
     {OPTION_MASK, "bool|f32", NULL, "a drawn mask for all items and heads"},
     {OPTION_WINDOW, "L,R", NULL,
         "query i reads keys i - L to i + R; -1: no limit"},

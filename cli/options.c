@@ -46,6 +46,7 @@ static const char *const NAMES[OPTION_COUNT] = {
     [OPTION_OUTPUT] = "--output",
     [OPTION_PATH] = "--path",
     [OPTION_PICTURE] = "--picture",
+    [OPTION_PRECISION] = "--precision",
     [OPTION_PREFIX] = "--prefix",
     [OPTION_QUERY] = "--query",
     [OPTION_QUERY_LENGTHS] = "--query-lengths",

@@ -32,6 +32,8 @@ static const struct refused_case {
         "--suite and --lengths-half have no place"},
     {"unknown dtype", {"--shape", "1,1,1,1", "--dtype", "f64"},
         "--dtype f64 is not allowed, only f32 or f16 or bf16"},
+    {"unknown precision", {"--shape", "1,1,1,1", "--precision", "f16"},
+        "--precision f16 is not allowed, only f32 or storage"},
     {"unknown mask", {"--shape", "1,1,1,1", "--mask", "f16"}, "--mask f16"},
     {"half a window", {"--shape", "1,1,1,1", "--window", "3"},
         "--window 3 is not L,R"},
@@ -137,6 +139,30 @@ START_TEST(a_forced_path_stands_in_the_figures)
 }
 END_TEST
 
+/* Matrix units take nothing else; without their kernel the row has no name. */
+START_TEST(precision_storage_is_what_matrix_units_take)
+{
+    static program_result result;
+    static const char *const ARGUMENTS[] = {"--shape", "1,1,16,16", "--dtype",
+        "f16", "--kernel", "mma_mfma", "--precision", "storage", NULL};
+    static const char *const ENVIRONMENT[] = {
+        "CLATTN_TUNING=emulate_units=1", NULL};
+    const char *exact[COUNT(ARGUMENTS)];
+    memcpy(exact, ARGUMENTS, sizeof exact);
+    exact[7] = "f32";
+    run_bench(&result, ARGUMENTS, ENVIRONMENT);
+    if (strstr(result.err, "--kernel mma_mfma is not allowed"))
+        return;
+    ck_assert_msg(result.code == EXIT_DONE &&
+                      strstr(result.out, "precision storage") != NULL,
+        "%d: %s%s", result.code, result.out, result.err);
+    run_bench(&result, exact, ENVIRONMENT);
+    ck_assert_msg(result.code == EXIT_FAILED &&
+                      strstr(result.err, "which precision or dtypes") != NULL,
+        "%d: %s%s", result.code, result.out, result.err);
+}
+END_TEST
+
 /* A batch that no machine has memory for, beside one that every has. */
 START_TEST(what_is_refused_is_told_with_its_reason)
 {
@@ -206,6 +232,7 @@ int main(void)
     tcase_set_timeout(run, 120.0); /* a busy machine: 10 s a case, twice */
     tcase_add_test(run, the_object_holds_device_peak_and_one_case_per_shape);
     tcase_add_test(run, a_forced_path_stands_in_the_figures);
+    tcase_add_test(run, precision_storage_is_what_matrix_units_take);
     tcase_add_test(run, what_is_refused_is_told_with_its_reason);
     tcase_add_test(run, nothing_measured_is_a_failure_with_the_reason);
     tcase_add_test(run, the_table_names_device_peak_kernel_and_case);

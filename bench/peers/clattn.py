@@ -23,6 +23,7 @@ F32, F16, BF16, BOOL = 1, 2, 3, 4
 TOP_LEFT, BOTTOM_RIGHT = 1, 2
 RETURN_LSE, KEY_LENGTHS = 1 << 0, 1 << 9
 IN_OUT, OUT_IN = 1, 2
+PRECISION_F32, PRECISION_STORAGE = 0, 1
 DTYPES = {"float32": F32, "float16": F16, "bfloat16": BF16, "bool": BOOL}
 
 library = ctypes.CDLL(os.environ.get("CLATTN_LIBRARY", "libclattn.so.0"))
@@ -140,7 +141,8 @@ def host(array):
 
 
 def describe(q, k, v, out, causal=None, mask=None, scale=None, softcap=0.0,
-             window=(-1, -1), key_lengths=None, lse=None, kernel=None):
+             window=(-1, -1), key_lengths=None, lse=None, kernel=None,
+             precision=PRECISION_F32):
     """The descriptor of one attention; arrays lend their shapes and strides.
 
     causal: TOP_LEFT or BOTTOM_RIGHT.  mask: bool (true may attend), or added to
@@ -154,6 +156,7 @@ def describe(q, k, v, out, causal=None, mask=None, scale=None, softcap=0.0,
                   Lk=k.shape[2], D=q.shape[3], Dv=v.shape[3], q=tensor(q),
                   k=tensor(k), v=tensor(v), out=tensor(out),
                   dtype=DTYPES[q.dtype.name], softcap=softcap,
+                  precision=precision,
                   window_left=window[0], window_right=window[1])
     if causal is not None:
         a.causal, a.diagonal = 1, causal

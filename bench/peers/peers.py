@@ -25,7 +25,8 @@ class Clattn:
     """Planned once; what is timed is the enqueue and its end."""
     name = "clattn"
 
-    def __init__(self, threads, spec=None):
+    def __init__(self, threads, spec=None, precision=clattn.PRECISION_F32):
+        self.precision = precision
         self.context = clattn.Context(spec)
         self.queue = opencl.Queue(self.context)
         self.plans = []
@@ -53,7 +54,8 @@ class Clattn:
     def attention(self, q, k, v, causal):
         out = numpy.empty_like(q)
         plan = self.context.attention_plan(clattn.describe(
-            q, k, v, out, causal=clattn.TOP_LEFT if causal else None))
+            q, k, v, out, causal=clattn.TOP_LEFT if causal else None,
+            precision=self.precision))
         args = clattn.AttentionArgs()
         args.out.mem, run, result = self._work(plan, args, out)
         for name, array in (("q", q), ("k", k), ("v", v)):
@@ -77,21 +79,24 @@ class Clattn:
 
 
 class Torch:
-    """torch.nn.functional.scaled_dot_product_attention."""
+    """torch.nn.functional.scaled_dot_product_attention, on the processor or, as
+    "cuda", on a GPU."""
     name = "torch"
 
-    def __init__(self, threads):
+    def __init__(self, threads, place="cpu"):
         import torch
         torch.set_num_threads(threads)
-        self.torch = torch
+        self.torch, self.place = torch, place
         self.version = torch.__version__
         self.kernel = torch.backends.cpu.get_cpu_capability()
+        if place == "cuda":
+            self.kernel = torch.cuda.get_device_name()
 
     def _tensor(self, array):
         if is_bf16(array):
             words = self.torch.from_numpy(array.view(numpy.int16))
-            return words.view(self.torch.bfloat16)
-        return self.torch.from_numpy(array)
+            return words.view(self.torch.bfloat16).to(self.place)
+        return self.torch.from_numpy(array).to(self.place)
 
     def attention(self, q, k, v, causal):
         function = self.torch.nn.functional.scaled_dot_product_attention
@@ -101,8 +106,10 @@ class Torch:
         def run():
             with self.torch.inference_mode():
                 last[:] = [function(q, k, v, is_causal=causal)]
+            if self.place == "cuda":
+                self.torch.cuda.synchronize()
 
-        return run, lambda: last[0].float().numpy()
+        return run, lambda: last[0].float().cpu().numpy()
 
     def matmul(self, x, w):
         return None

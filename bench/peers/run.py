@@ -34,7 +34,7 @@ GOALS = {"torch": (1.3, 1.0), "onnxruntime": (1.3, 1.0),
          "openvino": (1.3, 1.0), "openblas": (None, 0.8)}
 
 
-def prepare_environment(library):
+def prepare_environment(library, on_gpu):
     """Before any of the libraries is loaded: each reads its own."""
     os.environ.setdefault("CLATTN_LIBRARY", library)
     os.environ["POCL_AFFINITY"] = "1"
@@ -44,6 +44,8 @@ def prepare_environment(library):
     os.environ["OPENBLAS_THREAD_TIMEOUT"] = "20"
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         os.environ.pop(name, None)
+    if on_gpu:
+        return
     import best_openblas
     core = best_openblas.find(THREADS)
     if core:
@@ -97,9 +99,10 @@ def attention_rows(sides, shapes, dtypes, rounds):
     draw = numpy.random.default_rng(1)
     for dtype in dtypes:
         # Outputs are means of values in [-1, 1).  f32: rounding of sums and of
-        # exp.  bf16: peers round the weights too, 2^-8 each.
-        allowed = 2e-5 if dtype == "f32" else 2e-2
-        kind = numpy.float32 if dtype == "f32" else bfloat16
+        # exp.  f16 and bf16: the weights are rounded too, 2^-11 or 2^-8 each.
+        kind, allowed = {"f32": (numpy.float32, 2e-5),
+                         "f16": (numpy.float16, 2.5e-3),
+                         "bf16": (bfloat16, 2e-2)}[dtype]
         for shape, causal in shapes:
             arrays = [draw.uniform(-1, 1, shape).astype(kind) for _ in "qkv"]
             name = ",".join(map(str, shape)) + " causal" * causal
@@ -170,8 +173,12 @@ def parse_arguments():
                         help="with --shape: query i reads no key after i")
     parser.add_argument("--matmul", type=int, action="append", metavar="N",
                         help="N x N by N x N, instead of the table's rows")
-    parser.add_argument("--dtype", choices=["f32", "bf16"], action="append",
-                        help="default: both, one after the other")
+    parser.add_argument("--dtype", choices=["f32", "f16", "bf16"],
+                        action="append",
+                        help="default: f32, then bf16, on a GPU f16 too")
+    parser.add_argument("--gpu", action="store_true",
+                        help="beside PyTorch on the same GPU, alone; weights "
+                             "may be rounded to 16 bits, as PyTorch does")
     parser.add_argument("--peer", action="append", metavar="NAME",
                         choices=list(GOALS), help="default: all")
     parser.add_argument("--rounds", type=int, default=ROUNDS,
@@ -186,11 +193,16 @@ def parse_arguments():
 
 def main():
     given = parse_arguments()
-    prepare_environment(given.library)
+    prepare_environment(given.library, given.gpu)
+    import clattn
     import peers
-    ours = peers.Clattn(THREADS, given.device)
-    others = [side(THREADS) for side in peers.ALL
-              if not given.peer or side.name in given.peer]
+    if given.gpu:
+        ours = peers.Clattn(THREADS, given.device, clattn.PRECISION_STORAGE)
+        others = [peers.Torch(THREADS, "cuda")]
+    else:
+        ours = peers.Clattn(THREADS, given.device)
+        others = [side(THREADS) for side in peers.ALL
+                  if not given.peer or side.name in given.peer]
     sides = [ours] + others
     about = {"device": ours.device, "driver": ours.driver, "threads": THREADS,
              "clattn": ours.version}
@@ -199,13 +211,13 @@ def main():
     shapes = [(shape, given.causal) for shape in given.shape or []]
     sizes = given.matmul or []
     if not chosen:
-        shapes, sizes = SHAPES, PRODUCTS
+        shapes, sizes = SHAPES, [] if given.gpu else PRODUCTS
     if not given.json:
         print("\n".join(f"{key:12s} {value}" for key, value in about.items()))
         print()
     rows = []
-    for rows_of in (attention_rows(sides, shapes, given.dtype or ["f32", "bf16"],
-                                   given.rounds),
+    dtypes = given.dtype or ["f32", "f16", "bf16"][::1 if given.gpu else 2]
+    for rows_of in (attention_rows(sides, shapes, dtypes, given.rounds),
                     matmul_rows(sides, sizes, given.rounds)):
         for dtype, row in rows_of:
             rows.append((dtype, row))
