@@ -13,18 +13,41 @@
 #include "plan.h"
 #include "simt.h"
 
-/* What geometry.clh says of a unit; in the order of its numbers. */
+/* Tiles of rows of a warp and keys of a block: what compilers have registers
+   for, as tools/budget has seen.  Two tiles halve what is read of k and v. */
+typedef struct fit {
+    size_t tiles, BC;
+} fit;
+
+enum {
+    WIDTHS = 4, /* up to 64, 128, 192 and 256 columns */
+    PLAIN = 0,  /* no rule */
+    LIGHT,      /* a band, a bool mask, items */
+    HEAVY,      /* any */
+    LOADS
+};
+
+/* What geometry.clh says of a unit, in the order of its numbers; the fits, of
+   which those that are not there would spill. */
 static const struct unit {
     size_t lanes, rows;
     unsigned language; /* a matrix_unit */
-    bool turns_v, no_bf16;
+    bool turns_v, swizzles, no_bf16;
+    fit fits[WIDTHS][LOADS];
 } UNITS[] = {
-    {32, 16, UNITS_IN_PTX, false, false},
-    {32, 16, UNITS_IN_PTX, false, true},
-    {64, 16, UNITS_IN_GCN, true, false},
-    {32, 16, UNITS_IN_GCN, true, false},
-    {16, 16, UNITS_IN_DPAS, false, false},
-    {8, 8, UNITS_IN_DPAS, false, false},
+    {32, 16, UNITS_IN_PTX, false, true, false,
+        {{{2, 64}, {2, 32}, {1, 32}}, {{2, 32}, {1, 32}, {1, 32}},
+            {{1, 16}, {1, 16}, {1, 16}}, {{1, 16}}}},
+    {32, 16, UNITS_IN_PTX, false, true, true,
+        {{{2, 32}, {2, 32}, {1, 32}}, {{1, 32}, {1, 32}, {1, 32}}}},
+    {64, 16, UNITS_IN_GCN, true, false, false,
+        {{{2, 32}, {2, 32}, {1, 32}}, {{2, 32}, {2, 32}, {1, 32}},
+            {{1, 16}, {1, 16}, {1, 16}}, {{1, 16}, {1, 16}, {1, 16}}}},
+    {32, 16, UNITS_IN_GCN, true, false, false,
+        {{{2, 32}, {2, 32}, {1, 32}}, {{1, 32}, {1, 32}, {1, 32}}, {{1, 16}},
+            {{1, 16}}}},
+    {16, 16, UNITS_IN_DPAS, false, false, false, {{{1, 16}, {1, 16}, {1, 16}}}},
+    {8, 8, UNITS_IN_DPAS, false, false, false, {{{1, 16}, {1, 16}, {1, 16}}}},
 };
 
 static const struct unit *unit_of(const kernel_row *row)
@@ -81,13 +104,35 @@ typedef struct shape {
     size_t warps, tiles, BC;
 } shape;
 
-/* All of a device's that is static: no driver is known to give more. */
-#define LOCAL_BYTES ((size_t)48 << 10)
+/* All of a device's that is static: no compiler is known to give more. */
+static size_t safe_bytes(const struct unit *u)
+{
+    return (size_t)(u->language == UNITS_IN_PTX ? 48 : 64) << 10;
+}
 
 /* As TILE_ELEMENTS of mma/tiles.clh, in bytes. */
-static size_t tile_bytes(size_t rows, size_t columns)
+static size_t tile_bytes(const struct unit *u, size_t rows, size_t columns)
 {
-    return 2 * rows * (columns % 64 == 0 ? columns : columns + 8);
+    return 2 * rows *
+           (u->swizzles && columns % 64 == 0 ? columns : columns + 8);
+}
+
+static bool is_heavy(const clattn_attention *a)
+{
+    return a->softcap != 0.0f || a->alibi_slopes || a->flags & CLATTN_SINKS ||
+           (a->mask.dtype && a->mask.dtype != CLATTN_BOOL);
+}
+
+/* What of the rules a kernel for the problem has compiled in. */
+static int load_of(const clattn_attention *a)
+{
+    return is_heavy(a) ? HEAVY : has_rules(a) ? LIGHT : PLAIN;
+}
+
+static const fit *fit_of(const clattn_attention *a, const struct unit *u)
+{
+    const size_t widest = a->D > a->Dv ? a->D : a->Dv;
+    return &u->fits[(widest - 1) / 64][load_of(a)];
 }
 
 static size_t group_rows(const struct unit *u, const shape *s)
@@ -95,16 +140,19 @@ static size_t group_rows(const struct unit *u, const shape *s)
     return s->warps * s->tiles * u->rows;
 }
 
-/* Tiles of q, k and v; flags, and a bool mask's bits of two blocks. */
+/* Tiles of q, k and v; flags, and a bool mask's bits of two blocks.  Plain
+   problems fill all that there is with their tiles. */
 static size_t local_bytes(
     const clattn_attention *a, const struct unit *u, const shape *s)
 {
     const size_t columns = tiles(a->D, 16) * 16;
     const size_t v_columns = tiles(a->Dv, 16) * 16;
-    size_t bytes = tile_bytes(s->BC, columns) + 64;
-    bytes += u->turns_v ? tile_bytes(v_columns, s->BC)
-                        : tile_bytes(s->BC, v_columns);
-    bytes += tile_bytes(group_rows(u, s), columns);
+    size_t bytes = tile_bytes(u, s->BC, columns);
+    bytes += u->turns_v ? tile_bytes(u, v_columns, s->BC)
+                        : tile_bytes(u, s->BC, v_columns);
+    bytes += tile_bytes(u, group_rows(u, s), columns);
+    if (load_of(a) != PLAIN || u->language == UNITS_IN_DPAS)
+        bytes += 64;
     if (a->mask.dtype == CLATTN_BOOL)
         bytes += 2 * group_rows(u, s) * tiles(s->BC, 32) * sizeof(uint32_t);
     return bytes;
@@ -118,14 +166,18 @@ static size_t emulation_bytes(const struct unit *u, const shape *s)
 
 /*
  * Registers decide: a lane holds its parts of Dv columns of o for each tile of
- * rows, and of scores of BC keys; q stays in local memory.  Two tiles halve what
- * is read of k and v, where they do not spill.
+ * rows, and of scores of BC keys; q stays in local memory.  Where there is no
+ * fit, the smallest shape, for who does not mind spills.
  */
 static shape shape_of(
     const clattn_attention *a, const struct unit *u, size_t room)
 {
-    const size_t widest = a->D > a->Dv ? a->D : a->Dv;
-    shape s = {.warps = PROBE_WARPS, .tiles = widest <= 64 ? 2 : 1, .BC = 32};
+    const fit *best = fit_of(a, u);
+    shape s = {.warps = PROBE_WARPS, .tiles = 1, .BC = 16};
+    if (best->tiles > 0) {
+        s.tiles = best->tiles;
+        s.BC = best->BC;
+    }
     while (local_bytes(a, u, &s) > room && s.BC > 16)
         s.BC /= 2;
     if (local_bytes(a, u, &s) > room)
@@ -140,9 +192,9 @@ static bool fits(declined_rows *declined, const kernel_row *row,
     size_t bytes = local_bytes(a, u, s);
     if (limits->emulates)
         bytes += emulation_bytes(u, s);
-    if (bytes > LOCAL_BYTES && !limits->emulates) {
+    if (bytes > safe_bytes(u) && !limits->emulates) {
         decline(declined, row, "needs %zu bytes of local memory, %zu are safe",
-            bytes, LOCAL_BYTES);
+            bytes, safe_bytes(u));
         return false;
     }
     /* Emulated, every unit loops over its numbers: not for devices that count
@@ -151,6 +203,9 @@ static bool fits(declined_rows *declined, const kernel_row *row,
            loops_fit(declined, row, limits,
                tiles(a->Lk, s->BC) * (s->BC + 64) * (a->D + a->Dv));
 }
+
+/* Twice as many, for half as many threads: o alone takes half of the usual. */
+#define MORE_REGISTERS " -cl-intel-256-GRF-per-thread"
 
 /* ---- Rows -------------------------------------------------------------------------- */
 
@@ -186,13 +241,18 @@ bool propose_mma(proposal *p, declined_rows *declined, const kernel_row *row,
     const clattn_attention *a, const device_limits *limits)
 {
     const struct unit *u = unit_of(row);
-    const size_t room =
-        limits->local_bytes < LOCAL_BYTES ? limits->local_bytes : LOCAL_BYTES;
+    const size_t safe = safe_bytes(u);
+    const size_t room = limits->local_bytes < safe ? limits->local_bytes : safe;
     const char *reason = not_for(a, limits);
     if (reason)
         return decline_all(declined, row, reason);
     if (!knows_unit(declined, row, a, limits))
         return false;
+    if (fit_of(a, u)->tiles == 0 && !limits->emulates && !p->asked) {
+        decline(declined, row, "has no registers for %zu and %zu columns%s",
+            a->D, a->Dv, load_of(a) != PLAIN ? " and rules" : "");
+        return false;
+    }
     const shape s = shape_of(a, u, room);
     if (!fits(declined, row, a, limits, &s))
         return false;
@@ -200,9 +260,11 @@ bool propose_mma(proposal *p, declined_rows *declined, const kernel_row *row,
     rules_options(rules, sizeof rules, a);
     plan_need(p, "attention_mma", s.warps * u->lanes,
         "%s-DD=%zu -DDV=%zu -DQT=%d -DOT=%d -DMMA=%zu -DWARPS=%zu -DTILES=%zu "
-        "-DBC=%zu -DQ_LOCAL=1 -DEMULATED=%d -DFMA=%d",
+        "-DBC=%zu -DQ_LOCAL=1 -DEMULATED=%d -DFMA=%d%s",
         rules, a->D, a->Dv, (int)a->q.dtype, (int)a->out.dtype, row->tile,
-        s.warps, s.tiles, s.BC, limits->emulates, limits->fused_adds);
+        s.warps, s.tiles, s.BC, limits->emulates, limits->fused_adds,
+        u->language == UNITS_IN_DPAS && !limits->emulates ? MORE_REGISTERS
+                                                          : "");
     p->group_rows = group_rows(u, &s);
     p->private_bytes = limits->emulates || p->asked ? 0 : SPILLED_BYTES;
     try_first(p, row, a, limits);

@@ -114,6 +114,14 @@ void rules_options(char *text, size_t capacity, const clattn_attention *a)
     list_options(text, capacity, a, sizeof OPTIONS / sizeof OPTIONS[0]);
 }
 
+bool has_rules(const clattn_attention *a)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; ++i)
+        found |= OPTIONS[i].value != option_lse && OPTIONS[i].value(a) != 0;
+    return found;
+}
+
 /* ---- Parameters -------------------------------------------------------------- */
 
 static place place_of(const clattn_tensor *t, region r)

@@ -42,6 +42,9 @@ size_t scores_room(const clattn_attention *a, size_t max_buffer_bytes);
 void visible_options(char *text, size_t capacity, const clattn_attention *a);
 void rules_options(char *text, size_t capacity, const clattn_attention *a);
 
+/* Whether any of them is on but that LSE is returned. */
+bool has_rules(const clattn_attention *a);
+
 /* All parameters of the whole problem; a walk sets first, block and scores. */
 attention_params params_of(
     const clattn_attention *a, const attention_regions *r);

@@ -37,7 +37,6 @@
 #include "lanes.clh"
 #include "visible.clh"
 #include "rules.clh"
-#include "mma/tiles.clh"
 #include "mma/geometry.clh"
 #include "mma/copy.clh"
 
@@ -100,6 +99,24 @@ static inline float factor_of(__global float *lse, __global const float *sinks,
     return factor;
 }
 
+/* Two neighbours, as far as there are so many columns left. */
+static inline void store_pair(
+    __global ELEMENT(OT) * to, float one, float two, int left)
+{
+#if OT == QT
+    const uint pair = MMA_ROUNDED_PAIR(one, two);
+    if (left > 0)
+        *(__global ushort *)to = (ushort)pair;
+    if (left > 1)
+        *((__global ushort *)to + 1) = (ushort)(pair >> 16);
+#else
+    if (left > 0)
+        STORE(OT, one, to);
+    if (left > 1)
+        STORE(OT, two, to + 1);
+#endif
+}
+
 /* out = o factor, of the tile with row i0. */
 INLINE void store_out(__global ELEMENT(OT) * out, out_parts o,
     const float *factor, const attention_params *p, const stand *at, mma x,
@@ -108,13 +125,15 @@ INLINE void store_out(__global ELEMENT(OT) * out, out_parts o,
     UNROLL
     for (int d = 0; d < V_TILES; ++d)
         UNROLL
-        for (int n = 0; n < MMA_PARTS; ++n) {
+        for (int n = 0; n < MMA_PARTS; n += 2) {
             const int i = i0 + mma_row(x.lane, mma_slot(n));
             const int c = 16 * d + mma_column(x.lane, n);
-            const float f = factor[mma_slot(n)];
-            const float value = i < at->it.rows ? o[d][n] * f : 0.0f;
-            if (i < at->written && c < DV)
-                STORE(OT, wrong ? NAN : value, out + i * p->out.row + c);
+            const float f = wrong ? NAN : factor[mma_slot(n)];
+            const int exists = i < at->it.rows;
+            if (i < at->written)
+                store_pair(out + i * p->out.row + c,
+                    exists ? o[d][n] * f : 0.0f,
+                    exists ? o[d][n + 1] * f : 0.0f, DV - c);
         }
 }
 
@@ -165,8 +184,6 @@ attention_mma(__global ELEMENT(OT) * out, __global float *lse,
         rows_from(v + p.v.offset + here.b * p.v.batch + kv_head * p.v.head +
                       it.k_first * p.v.row,
             p.v.row);
-    out += p.out.offset + here.b * p.out.batch + here.h * p.out.head +
-           it.q_first * p.out.row;
 #if MASK
     const mask_rows rows_of_mask = {
         mask + p.mask.offset + here.b * p.mask.batch + here.h * p.mask.head,
@@ -290,6 +307,9 @@ attention_mma(__global ELEMENT(OT) * out, __global float *lse,
 #endif
     }
 
+    /* Not before the loop, which has no register to spare for it. */
+    out += p.out.offset + here.b * p.out.batch + here.h * p.out.head +
+           it.q_first * p.out.row;
     UNROLL
     for (int t = 0; t < TILES; ++t) {
         const int i0 = warp_first + t * MMA_ROWS;

@@ -19,7 +19,6 @@
 #define WARPS PROBE_WARPS
 #include "params.h"
 #include "storage.clh"
-#include "mma/tiles.clh"
 #define UNROLL _Pragma("unroll")
 #define INLINE static inline __attribute__((always_inline))
 #include "mma/geometry.clh"

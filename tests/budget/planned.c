@@ -79,6 +79,7 @@ static bool read_request(request *r, int argc, char **argv)
             .local_bytes = (size_t)48 << 10,
             .max_buffer_bytes = (size_t)2 << 30,
             .native_width = 1,
+            .units = UNITS_IN_PTX | UNITS_IN_GCN | UNITS_IN_DPAS,
             .fused_adds = true}};
     use_group(&r->limits, 1024);
     for (int i = 3; i < argc; ++i)
@@ -97,8 +98,26 @@ static int outcome(clattn_status status, const clattn_error *error)
 
 /* ---- Plans ---------------------------------------------------------------- */
 
+/* Rows that nobody asks for by name are declined where they would spill; so a
+   matrix unit's row is not asked for, all others are switched off. */
+static void wish(
+    row_wishes *wishes, char *disable, size_t room, const char *row)
+{
+    if (strncmp(row, "mma_", 4) != 0) {
+        wishes->kernel = row;
+        return;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < N_KERNEL_ROWS && used < room; ++i)
+        if (strcmp(KERNEL_ROWS[i].name, row) != 0)
+            used += (size_t)snprintf(disable + used, room - used, "%s%s",
+                used ? "," : "", KERNEL_ROWS[i].name);
+    wishes->disable = disable;
+}
+
 static int plan_of_attention(proposal *p, request *r, const char *line)
 {
+    char disable[32 * MAX_ROWS];
     char why[ARENA_TEXT];
     attention_case c;
     attention_trial trial;
@@ -109,7 +128,8 @@ static int plan_of_attention(proposal *p, request *r, const char *line)
         return fail(WRONG, why, "");
     if (!attention_trial_create(&trial, &c))
         return fail(WRONG, "no memory for ", line);
-    const row_wishes wishes = {.kernel = r->row};
+    row_wishes wishes = {.kernel = NULL};
+    wish(&wishes, disable, sizeof disable, r->row);
     clattn_status status =
         problem_attention(&problem, &trial.problem, false, false, &error);
     if (status == CLATTN_OK)

@@ -14,8 +14,8 @@ import re
 Instruction = collections.namedtuple(
     "Instruction", "kind work target falls loaded")
 
-KINDS = ("fma", "matrix", "float", "special", "scalar", "other",
-         "local_load_16", "local_load_8", "local_load_4",
+KINDS = ("fma", "matrix", "float", "compare", "special", "scalar", "other",
+         "local_copy_16", "local_load_16", "local_load_8", "local_load_4",
          "local_store_16", "local_store_8", "local_store_4",
          "global_load", "global_store", "spill", "barrier")
 
@@ -44,7 +44,8 @@ def _width(name, words):
 
 
 def _loaded(kind, name, words):
-    return _width(name, words) if kind == "global_load" else 0
+    brings = kind in ("global_load", "local_copy_16")
+    return _width(name, words) if brings else 0
 
 
 # ---- NVIDIA -----------------------------------------------------------------
@@ -52,10 +53,13 @@ def _loaded(kind, name, words):
 _NV_KINDS = (
     (("FFMA",), "fma"), (("HMMA", "IMMA", "HGMMA"), "matrix"),
     (("FADD", "FMUL"), "float"), (("MUFU",), "special"),
-    (("LDG", "LDGSTS"), "global_load"), (("STG",), "global_store"),
+    (("FMNMX", "FMNMX3", "FSETP", "FSEL", "F2FP", "F2F", "SHF"), "compare"),
+    (("LDGSTS",), "local_copy_16"),
+    (("LDG",), "global_load"), (("STG",), "global_store"),
     (("LDL", "STL"), "spill"), (("BAR",), "barrier"),
 )
-_NV_WIDTHS = (("128", 16), ("64", 8), (".16.M88.4", 16), (".16.M88.2", 8))
+_NV_WIDTHS = (("128", 16), ("64", 8), (".M88.4", 16), (".M88.2", 8),
+              (".MT88.4", 16), (".MT88.2", 8))
 _NV_LOADS = (("128", 16), ("64", 8), ("16", 2), ("8", 1))
 _NV_LINE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(@!?U?P\w+\s+)?"
                       r"([A-Z0-9_.]+)\s*([^;]*);")
@@ -133,6 +137,8 @@ def _amd_kind(name):
         return "global_load"
     if name.startswith(("global_store", "flat_store")):
         return "global_store"
+    if name.startswith("buffer_gl"):  # of caches, not of memory
+        return "scalar"
     if name.startswith(("scratch_", "buffer_")):
         return "spill"
     if name == "s_barrier":

@@ -187,6 +187,9 @@ class Kernel:
     def __init__(self, code):
         self.code = code
         self.known = {}
+        # Beside matrix units nothing else is useful, nor tells passes apart.
+        kinds = {i.kind for i in code.instructions}
+        self.working = ("matrix",) if "matrix" in kinds else tuple(kinds)
         self.blocks, self.following = _blocks_of(code)
         self.order = _order(self.following)
         self.loops = _loops_of(self.following, self.order)
@@ -196,7 +199,7 @@ class Kernel:
         first, end = self.blocks[block]
         inside = self.code.instructions[first:end]
         return (collections.Counter(i.kind for i in inside),
-                sum(i.work for i in inside), sum(i.loaded for i in inside))
+                sum(i.work for i in inside if i.kind in self.working), sum(i.loaded for i in inside))
 
     # ---- One pass ----------------------------------------------------------
 

@@ -5,10 +5,10 @@ import collections
 import csv
 
 FIELDS = ("row", "target", "compiler", "outcome", "lanes", "registers", "spill",
-          "local", "useful", "instructions", "bound", "limit", "with_local",
-          "reason")
+          "local", "useful", "instructions", "matrix", "bound", "limit",
+          "with_local", "alone", "reason")
 NUMBERS = ("lanes", "registers", "spill", "local", "useful", "instructions",
-           "bound", "with_local")
+           "matrix", "bound", "with_local", "alone")
 Entry = collections.namedtuple("Entry", FIELDS)
 
 # What a budget may grow by before it is worse.  Registers are handed out by the
@@ -21,7 +21,7 @@ def key(entry):
 
 
 def without_loop(row, target, compiler, outcome):
-    return Entry(row, target, compiler, outcome, *[None] * 9, "")
+    return Entry(row, target, compiler, outcome, *[None] * 11, "")
 
 
 # ---- The file ----------------------------------------------------------------
@@ -89,7 +89,7 @@ def worse(now, then):
         said += _grown("instructions", now.instructions, then.instructions,
                        then.instructions * INSTRUCTIONS *
                        now.useful / then.useful)
-    for what in ("bound", "with_local"):
+    for what in ("bound", "with_local", "alone"):
         is_now, was = getattr(now, what), getattr(then, what)
         if is_now is not None and was is not None and is_now < was - POINTS:
             said.append("%s %.1f %%, recorded is %.1f" % (what, is_now, was))
@@ -99,21 +99,24 @@ def worse(now, then):
 # ---- Printing ----------------------------------------------------------------
 
 HEADINGS = ("row", "target", "lanes", "registers", "spill", "local",
-            "useful / all", "bound", "with local memory")
+            "useful / all", "matrix", "bound", "with local memory", "low")
 
 
 def cells(entry):
     """Of a line of a table."""
     if entry.outcome != "built":
-        return (entry.row, entry.target, *["–"] * 6, entry.outcome)
+        return (entry.row, entry.target, *["–"] * 8, entry.outcome)
     loop = "–" if entry.instructions is None else \
         "%d / %d" % (entry.useful, entry.instructions)
     bound = with_local = "–"
+    matrix = str(entry.matrix) if entry.matrix else "–"
+    alone = "–" if entry.alone is None else "%.0f %%" % entry.alone
     if entry.bound is not None:
         bound = "%.0f %% (%s)" % (entry.bound, entry.limit)
         with_local = "%.0f %%" % entry.with_local
     return (entry.row, entry.target, str(entry.lanes), str(entry.registers),
-            str(entry.spill), str(entry.local), loop, bound, with_local)
+            str(entry.spill), str(entry.local), loop, matrix, bound, with_local,
+            alone)
 
 
 def as_text(entries):
