@@ -145,10 +145,59 @@ START_TEST(units_use_no_more_memory_than_is_safe)
 }
 END_TEST
 
+static void be_causal(planning *s)
+{
+    s->given.causal = true;
+    s->given.diagonal = CLATTN_TOP_LEFT;
+}
+
+/* Tiles of rows of a warp that a head size leaves registers for; 0: none. */
+static const struct {
+    unsigned units;
+    const char *row;
+    size_t D;
+    change *change;
+    size_t tiles;
+} FITS[] = {
+    {UNITS_IN_PTX, "mma_m16n8k16", 128, NULL, 2},
+    {UNITS_IN_PTX, "mma_m16n8k16", 128, be_causal, 1},
+    {UNITS_IN_PTX, "mma_m16n8k16", 64, be_causal, 2},
+    {UNITS_IN_PTX, "mma_m16n8k16", 200, NULL, 1},
+    {UNITS_IN_PTX, "mma_m16n8k16", 200, be_causal, 0},
+    {UNITS_IN_GCN, "mma_mfma", 128, be_causal, 2},
+    {UNITS_IN_DPAS, "mma_dpas16", 64, be_causal, 1},
+    {UNITS_IN_DPAS, "mma_dpas16", 65, NULL, 0},
+};
+
+START_TEST(shapes_are_those_that_compilers_have_registers_for)
+{
+    planning s = plan_units();
+    s.limits.units = FITS[_i].units;
+    s.limits.local_bytes = (size_t)64 << 10;
+    s.given.D = s.given.Dv = FITS[_i].D;
+    if (FITS[_i].change)
+        FITS[_i].change(&s);
+    ck_assert_int_eq(planning_run(&s), CLATTN_OK);
+    if (FITS[_i].tiles > 0) {
+        ck_assert_str_eq(s.p.row->name, FITS[_i].row);
+        ck_assert_uint_eq(planning_option(&s, 0, "TILES"), FITS[_i].tiles);
+        return;
+    }
+    ck_assert_str_ne(s.p.row->name, FITS[_i].row);
+    ck_assert_msg(strstr(s.declined.text, "has no registers for") != NULL, "%s",
+        s.declined.text);
+    /* By name it is taken, and may spill. */
+    s.wishes.kernel = FITS[_i].row;
+    ck_assert_int_eq(planning_run(&s), CLATTN_OK);
+    ck_assert_str_eq(s.p.row->name, FITS[_i].row);
+}
+END_TEST
+
 START_TEST(a_kernel_that_spills_is_not_accepted)
 {
     planning s = plan_units();
-    built_kernel built = {.max_group = 1024, .private_bytes = SPILLED_BYTES + 1};
+    built_kernel built = {
+        .max_group = 1024, .private_bytes = SPILLED_BYTES + 1};
     const built_kernel *all[MAX_NEEDS] = {&built};
     ck_assert_int_eq(planning_run(&s), CLATTN_OK);
     ck_assert(!plan_accept(&s.p, all, &s.declined));
@@ -167,6 +216,8 @@ int main(void)
         (int)COUNT(NO_UNITS));
     tcase_add_loop_test(t, each_language_has_its_units, 0, 3);
     tcase_add_test(t, units_use_no_more_memory_than_is_safe);
+    tcase_add_loop_test(t, shapes_are_those_that_compilers_have_registers_for,
+        0, (int)COUNT(FITS));
     tcase_add_test(t, a_kernel_that_spills_is_not_accepted);
 
     Suite *suite = suite_create("mma_plan");
