@@ -67,8 +67,8 @@ static void name_declined(
 static void give_reason(declined_rows *declined, const char *reason)
 {
     const size_t used = strlen(declined->text);
-    snprintf(declined->text + used, sizeof declined->text - used, ": %s",
-        reason);
+    snprintf(
+        declined->text + used, sizeof declined->text - used, ": %s", reason);
 }
 
 void decline(
