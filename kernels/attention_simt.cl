@@ -112,6 +112,8 @@ typedef struct work_item {
     int x, y; /* its first key and row in the group's tile */
 } work_item;
 
+#include "simt_weights.clh"
+
 /* Column of out that is the item's number c. */
 static inline int column_of(const work_item *own, const int c)
 {
@@ -217,115 +219,6 @@ INLINE void apply_rules(float s[RM][RN], const attention_params *p,
                 s[i][w] = rule_band(s[i][w], seen,
                     step + own->x - own->y + (WX * w - WY * i));
 #endif
-}
-
-/* value[i] becomes `join` of the values of all items of the row; nobody is
-   using `told`. */
-#define DEFINE_OVER_ROW(NAME, JOIN)                                            \
-    INLINE void NAME(                                                          \
-        float value[RM], __local float *told, const work_item *own)            \
-    {                                                                          \
-        __local float *const row = told + own->y * WX;                         \
-        __local float *const mine = row + own->x;                              \
-        UNROLL                                                                 \
-        for (int i = 0; i < RM; ++i)                                           \
-            mine[i * WY * WX] = value[i];                                      \
-        barrier(CLK_LOCAL_MEM_FENCE); /* all items have told */                \
-        UNROLL                                                                 \
-        for (int i = 0; i < RM; ++i) {                                         \
-            float4 all = READ4(row + i * WY * WX);                             \
-            UNROLL                                                             \
-            for (int x = 4; x < WX; x += 4)                                    \
-                all = JOIN(READ4(row + i * WY * WX + x), all);                 \
-            value[i] = JOIN(JOIN(all.x, all.y), JOIN(all.z, all.w));           \
-        }                                                                      \
-    }
-#define ADD(a, b) ((a) + (b))
-DEFINE_OVER_ROW(largest_of_rows, V_MAX)
-DEFINE_OVER_ROW(sum_of_rows, ADD)
-
-/* A sum in which a NaN or inf among the scores is never lost; it may also come
-   of large ones. */
-INLINE float any_odd(float s[RM][RN])
-{
-    float odd = 0.0f;
-    UNROLL
-    for (int i = 0; i < RM; ++i)
-        UNROLL
-        for (int w = 0; w < RN; w += RN % 2 ? 1 : 2)
-            odd = multiply_add(s[i][w], s[i][RN % 2 ? w : w + 1], odd);
-    return odd;
-}
-
-/* Weights in place of scores, not yet divided by the sum.  Older sums and
-   outputs are brought to the new top. */
-INLINE void softmax_block(float s[RM][RN], float o[RM][ON], float top[RM],
-    float sum[RM], __local float *told, const work_item *own)
-{
-    float most[RM];
-    UNROLL
-    for (int i = 0; i < RM; ++i) {
-        most[i] = top[i];
-        UNROLL
-        for (int w = 0; w < RN; ++w)
-            most[i] = V_MAX(s[i][w], most[i]);
-    }
-    largest_of_rows(most, told, own);
-    /* NaN, and what becomes NaN: the weights below do not keep it. */
-    if (!isfinite(any_odd(s)))
-        UNROLL
-        for (int i = 0; i < RM; ++i)
-            UNROLL
-            for (int w = 0; w < RN; ++w)
-                sum[i] = s[i][w] < INFINITY ? sum[i] : NAN;
-    UNROLL
-    for (int i = 0; i < RM; ++i) {
-        const float rescale = weight_of(top[i] - most[i]);
-        float part;
-        UNROLL
-        for (int w = 0; w < RN; ++w) {
-            s[i][w] = weight_of(s[i][w] - most[i]);
-            part = w == 0 ? s[i][w] : part + s[i][w];
-        }
-        top[i] = most[i];
-        sum[i] = sum[i] * rescale + part;
-        UNROLL
-        for (int c = 0; c < ON; ++c)
-            o[i][c] *= rescale;
-    }
-}
-
-/* ---- Hidden keys ------------------------------------------------------------ */
-
-/* Which of the item's scores are -inf, a bit each. */
-typedef struct hidden_keys {
-    uint bits[(RM * RN + 31) / 32];
-} hidden_keys;
-
-INLINE hidden_keys hidden_by(float s[RM][RN])
-{
-    hidden_keys h;
-    UNROLL
-    for (int word = 0; word < (RM * RN + 31) / 32; ++word)
-        h.bits[word] = 0;
-    UNROLL
-    for (int i = 0; i < RM; ++i)
-        UNROLL
-        for (int w = 0; w < RN; ++w)
-            if (s[i][w] == -INFINITY)
-                h.bits[(i * RN + w) / 32] |= 1u << (i * RN + w) % 32;
-    return h;
-}
-
-/* Their weights become -0. */
-INLINE void mark_hidden(float s[RM][RN], const hidden_keys *h)
-{
-    UNROLL
-    for (int i = 0; i < RM; ++i)
-        UNROLL
-        for (int w = 0; w < RN; ++w)
-            if (h->bits[(i * RN + w) / 32] >> (i * RN + w) % 32 & 1u)
-                s[i][w] = -0.0f;
 }
 
 #if DROPOUT
