@@ -154,8 +154,8 @@ START_TEST(a_head_of_59_columns_is_right)
         .k = k, .v = v, .lse = LIST(1.1844362, 1.0983225), .tolerance = CLOSE};
     attention_trial trial;
     handed_create(&trial, &c);
-    handed_check_on(&trial, &c, handed_row(_i));
-    for (size_t n = 0; n < COUNT(KNOWN); ++n)
+    const bool computed = handed_check_on(&trial, &c, handed_row(_i));
+    for (size_t n = 0; computed && n < COUNT(KNOWN); ++n)
         ck_assert_double_eq_tol(arena_get(&trial.memory, SLOT_OUT, 0, 0,
                                     KNOWN[n].row, KNOWN[n].column),
             KNOWN[n].want, CLOSE);
@@ -187,8 +187,8 @@ START_TEST(a_mask_may_be_43_keys_wide)
         .q = q, .k = k, .v = v, .mask = mask, .tolerance = CLOSE};
     attention_trial trial;
     handed_create(&trial, &c);
-    handed_check_on(&trial, &c, handed_row(_i));
-    for (size_t n = 0; n < 2 * D; ++n)
+    const bool computed = handed_check_on(&trial, &c, handed_row(_i));
+    for (size_t n = 0; computed && n < 2 * D; ++n)
         ck_assert_double_eq_tol(
             arena_get(&trial.memory, SLOT_OUT, 0, 0, n / D * (L - 1), n % D),
             ROWS[n / D][n % D], CLOSE);

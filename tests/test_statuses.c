@@ -75,6 +75,7 @@ static clattn_context *broken_context(void)
     char folder[SCRATCH_PATH], name[SCRATCH_PATH], path[SCRATCH_PATH];
     clattn_context *ctx = NULL;
     mkdir(scratch_path(folder, "kernels"), 0700);
+    mkdir(scratch_path(path, "kernels/mma"), 0700);
     for (const kernel_source *s = KERNEL_SOURCES; s->file; ++s) {
         snprintf(name, sizeof name, "kernels/%s", s->file);
         scratch_write(path, name, text, sizeof text - 1);

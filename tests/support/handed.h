@@ -38,8 +38,9 @@ int handed_count(size_t cases);
 /* Run and compare.  A row that does not compute such a problem says so, and
    nothing is left to check; the planner's choice may not. */
 void handed_check(const handed_case *cases, int index);
-/* The same for a trial that is filled already; `row` NULL: of choice. */
-void handed_check_on(
+/* The same for a trial that is filled already; `row` NULL: of choice.  Whether
+   the row computed it. */
+bool handed_check_on(
     attention_trial *trial, const handed_case *c, const char *row);
 /* The row of an index: NULL, then each by name. */
 const char *handed_row(int index);

@@ -13,15 +13,17 @@
 #include "plan.h"
 #include "run.h"
 #include "suite.h"
+#include "units.h"
 
 bool rows_tries(const char *row)
 {
-    return !attention_row_is_like(row, "simt32") || suite_count(0, 1) == 1;
+    return (!attention_row_is_like(row, "simt32") && !units_have(row)) ||
+           suite_count(0, 1) == 1;
 }
 
 bool rows_has_turn(const char *row, size_t number)
 {
-    return rows_tries(row) ||
+    return rows_tries(row) || units_asked() ||
            (number % 4 == 0 && attention_row_has_turn(row, number / 4));
 }
 

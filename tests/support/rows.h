@@ -8,8 +8,9 @@
 #include "attention_trial.h"
 
 /* Whether tests of all rows look at this one.  Rows in registers take seconds to
-   build on a CPU: they meet the cases and draws of tests that ask for their
-   turn, and all others where CLATTN_TEST_ALL asks for all. */
+   build on a CPU, and those of matrix units take few problems: they meet the
+   cases and draws of tests that ask for their turn, and all others where
+   CLATTN_TEST_ALL asks for all. */
 bool rows_tries(const char *row);
 /* Whether a row takes this case, or configuration of draws: those in registers
    take one in four, by turns. */

@@ -33,7 +33,7 @@ void units_round(attention_case *c)
         attention_case_round(c, asked_dtype());
 }
 
-static bool is_unit(const char *row)
+bool units_have(const char *row)
 {
     return row != NULL && strncmp(row, "mma", 3) == 0;
 }
@@ -44,12 +44,12 @@ bool units_have_turn(const char *row, size_t n)
     if (!units_asked())
         return true;
     for (size_t i = 0; clattn_kernel_name(i) != NULL; ++i)
-        if (is_unit(clattn_kernel_name(i))) {
+        if (units_have(clattn_kernel_name(i))) {
             if (strcmp(row, clattn_kernel_name(i)) == 0)
                 place = members;
             ++members;
         }
-    if (!is_unit(row) || suite_count(0, 1) == 1)
-        return is_unit(row);
+    if (!units_have(row) || suite_count(0, 1) == 1)
+        return units_have(row);
     return n % THIN == 0 && n / THIN % members == place;
 }

@@ -18,6 +18,8 @@
 bool units_asked(void);
 void units_round(attention_case *c);
 
+bool units_have(const char *row); /* as one of them */
+
 /* Whether a row is to be tried on the n-th problem. */
 bool units_have_turn(const char *row, size_t n);
 
