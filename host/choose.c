@@ -36,8 +36,7 @@ static clattn_status build_one(const built_kernel **built, char why[TRUST_WHY],
         trust_refused(why, ctx, need, &own);
         return CLATTN_OK;
     }
-    return status == CLATTN_OK ? CLATTN_OK
-                               : error_set(error, status, "%s", own.message);
+    return status == CLATTN_OK ? CLATTN_OK : error_pass(error, &own);
 }
 
 /* Build the proposal's kernels; *accepted says whether they can be used, or

@@ -55,6 +55,13 @@ clattn_status error_set(
     return status;
 }
 
+clattn_status error_pass(clattn_error *error, const clattn_error *from)
+{
+    if (error)
+        *error = *from;
+    return (clattn_status)from->status;
+}
+
 void error_errno_text(char *words, size_t capacity)
 {
     const int code = errno;

@@ -30,6 +30,9 @@ clattn_status error_none(clattn_error *error);
 clattn_status error_set(clattn_error *error, clattn_status status,
     const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* What another call left in a struct of its own: status, code and message. */
+clattn_status error_pass(clattn_error *error, const clattn_error *from);
+
 /* What errno means, cut to fit. */
 void error_errno_text(char *words, size_t capacity);
 

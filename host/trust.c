@@ -207,7 +207,7 @@ static cl_int launch(bench *b, const built_kernel *built, size_t items,
     return code;
 }
 
-/* keeps: whether the verdict may outlive the process. */
+/* keeps: whether the verdict may outlive the plan. */
 static clattn_status run(char why[TRUST_WHY], bool *keeps, clattn_context *ctx,
     const unit_trial *trial, const built_kernel *built, clattn_error *error)
 {
@@ -265,7 +265,7 @@ static clattn_status try_unit(char why[TRUST_WHY], bool *keeps,
         return CLATTN_OK;
     }
     if (status != CLATTN_OK)
-        return error_set(error, status, "%s", own.message);
+        return error_pass(error, &own);
     if (built->max_group < trial->items) {
         snprintf(why, TRUST_WHY,
             "a product needs %zu work-items, as built it takes %zu",
@@ -299,10 +299,13 @@ static clattn_status find_out(char why[TRUST_WHY], clattn_context *ctx,
         TRY(try_unit(why, &keeps, ctx, trial, error));
         if (keeps)
             binary_note(ctx, key, why);
+    } else {
+        keeps = true;
     }
     context_log(ctx, "%s.cl with '%s': %s", trial->kernel.name,
         trial->kernel.options, why[0] != '\0' ? why : "right");
-    add(ctx->trust, &trial->kernel, why);
+    if (keeps)
+        add(ctx->trust, &trial->kernel, why);
 
 cleanup:
     free(key);

@@ -171,6 +171,42 @@ START_TEST(a_plan_of_attention)
 }
 END_TEST
 
+/* Emulated: a driver that fails in the product that is tried first leaves the
+   plan to the next row, and the unit to the next plan; without memory nothing is
+   remembered of it. */
+static void open_with_units(void)
+{
+    setenv("CLATTN_TUNING", "emulate_units=1", 1);
+    opencl_open();
+    unsetenv("CLATTN_TUNING");
+}
+
+static bool is_about_trials(enum shim_point point)
+{
+    return point == SHIM_clBuildProgram || point == SHIM_clSetKernelArg ||
+           point == SHIM_clEnqueueNDRangeKernel ||
+           point == SHIM_clEnqueueReadBuffer || point == SHIM_calloc ||
+           point == SHIM_malloc || point == SHIM_realloc;
+}
+
+START_TEST(a_plan_that_tries_a_matrix_unit)
+{
+    static const attention_case c = {"16-bit weights", {1, 2, 1, 5, 7, 16, 8},
+        .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16},
+        .precision = CLATTN_PRECISION_STORAGE};
+    const walk_deed deed = {.name = "plan, matrix unit",
+        .prepare = open_with_units,
+        .tries = true,
+        .harmless = is_about_trials};
+    attention_trial trial;
+    ck_assert(attention_trial_create(&trial, &c));
+    planned = operation_attention(&trial);
+    trial.problem.disable = "lanes,lanes_weights";
+    take_plan(deed, SHIM_COMPILER_REAL);
+    attention_trial_destroy(&trial);
+}
+END_TEST
+
 START_TEST(a_plan_of_a_layer)
 {
     const walk_deed deed = {.name = "plan, layer"};
@@ -217,6 +253,7 @@ int main(void)
     tcase_add_test(t, a_context_of_its_own);
     tcase_add_test(t, a_context_from_the_callers);
     tcase_add_test(t, a_plan_of_attention);
+    tcase_add_test(t, a_plan_that_tries_a_matrix_unit);
     tcase_add_test(t, a_plan_of_a_layer);
     tcase_add_test(t, a_plan_of_a_projection);
     tcase_add_test(t, nothing_is_left);

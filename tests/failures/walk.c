@@ -63,7 +63,7 @@ static clattn_status owed(const strike *s)
 {
     if (is_absence(s) || is_listing(s->point))
         return CLATTN_NO_DEVICE;
-    if (work_is_queued(s->point))
+    if (work_is_queued(s->point) && !s->deed->tries)
         return CLATTN_DEVICE_ERROR;
     return codes_status(s->point, s->code);
 }

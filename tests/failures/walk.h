@@ -28,6 +28,7 @@ typedef struct walk_deed {
     void (*clear)(void);
     /* Whether that call may fail without harm; releases may in any case. */
     bool (*harmless)(enum shim_point point);
+    bool tries; /* what it queues is done with when it returns */
     /* Where a device is listed and then asked more, which need not be told
        apart: owed in the second case. */
     clattn_status once_listed;
