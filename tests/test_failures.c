@@ -192,7 +192,7 @@ static bool is_about_trials(enum shim_point point)
 START_TEST(a_plan_that_tries_a_matrix_unit)
 {
     static const attention_case c = {"16-bit weights", {1, 2, 1, 5, 7, 16, 8},
-        .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16},
+        .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16, 0},
         .precision = CLATTN_PRECISION_STORAGE};
     const walk_deed deed = {.name = "plan, matrix unit",
         .prepare = open_with_units,

@@ -22,7 +22,7 @@ static const char *const UNITS[] = {"mma_m16n8k16", "mma_m16n8k8", "mma_mfma",
     "mma_wmma", "mma_dpas16", "mma_dpas8"};
 
 static const attention_case PROBLEM = {"16-bit weights", {1, 2, 1, 5, 7, 16, 8},
-    .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16},
+    .dtype = {CLATTN_F16, CLATTN_F16, CLATTN_F16, CLATTN_F16, 0},
     .precision = CLATTN_PRECISION_STORAGE, .returns = CLATTN_RETURN_LSE};
 
 /* A device whose units are emulated, made by the shim what `device` says. */
@@ -178,8 +178,8 @@ START_TEST(a_device_that_claims_units_is_not_believed)
 {
     static const char *const CLAIMS[] = {"cl_nv_device_attribute_query",
         "cl_amd_device_attribute_query",
-        "cl_intel_subgroup_matrix_multiply_accumulate "
-        "cl_intel_required_subgroup_size"};
+        ("cl_intel_subgroup_matrix_multiply_accumulate "
+         "cl_intel_required_subgroup_size")};
     char text[4000];
     clattn_error error;
     clattn_context *ctx = NULL;
