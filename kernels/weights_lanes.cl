@@ -60,13 +60,17 @@ static inline void take_block(V *s_t, __global const float *kept, int n)
 INLINE void final_block(V *s_t, const V *top, const V *inverse, float unit,
     int n, const int guarded)
 {
+    V base[NV];
+    UNROLL
+    for (int v = 0; v < NV; ++v)
+        base[v] = top[v] == -INFINITY ? (V)(0.0f) : top[v];
+    unit = unit_below(s_t, base, unit, n, 0);
     for (int j = 0; j < n; ++j)
         UNROLL
         for (int v = 0; v < NV; ++v) {
             const V s = s_t[j * NV + v];
-            const V base = top[v] == -INFINITY ? (V)(0.0f) : top[v];
-            const V p =
-                exp2_negative(multiply_add(s, (V)(unit), -base)) * inverse[v];
+            const V p = exp2_negative(multiply_add(s, (V)(unit), -base[v])) *
+                        inverse[v];
             /* Not p: 0 times the factor of a row of NaN is no 0. */
             s_t[j * NV + v] = s == -INFINITY ? (V)(guarded ? -1.0f : 0.0f) : p;
         }

@@ -109,6 +109,35 @@ START_TEST(a_unit_that_multiplies_wrong_is_never_taken)
 }
 END_TEST
 
+/* Rows that see the same scores, however large, have equal weights. */
+START_TEST(the_largest_scores_are_numbers)
+{
+    clattn_error error;
+    attention_trial trial;
+    attention_case c = PROBLEM;
+    clattn_context *ctx = open_emulated(NULL);
+    ck_assert(attention_trial_create(&trial, &c));
+    trial.problem.kernel = UNITS[_i];
+    for (size_t column = 0; column < c.size.D; ++column) {
+        for (size_t row = 0; row < c.size.Lq; ++row)
+            arena_set(&trial.memory, SLOT_Q, 0, 0, row, column, 61000);
+        for (size_t row = 0; row < c.size.Lk; ++row)
+            arena_set(&trial.memory, SLOT_K, 0, 0, row, column, 59000);
+    }
+    for (size_t row = 0; row < c.size.Lk; ++row)
+        arena_set(&trial.memory, SLOT_V, 0, 0, row, 0, (double)row);
+    const clattn_attention_args args = attention_trial_args(&trial, NULL);
+    ck_assert_msg(
+        clattn_attention_host(ctx, &trial.problem, &args, &error) == CLATTN_OK,
+        "%s", error.message);
+    for (size_t row = 0; row < c.size.Lq; ++row)
+        ck_assert_double_eq(
+            arena_get(&trial.memory, SLOT_OUT, 0, 0, row, 0), 3);
+    attention_trial_destroy(&trial);
+    close_context(ctx);
+}
+END_TEST
+
 /* ---- Barriers ------------------------------------------------------------------- */
 
 /* Each barrier of attention_mma.cl that a plan reaches, but for the first, where
@@ -260,6 +289,9 @@ int main(void)
         units, a_unit_that_multiplies_right_is_taken, 0, (int)COUNT(UNITS));
     tcase_add_loop_test(units, a_unit_that_multiplies_wrong_is_never_taken, 0,
         (int)COUNT(FAULTS));
+
+    tcase_add_loop_test(
+        units, the_largest_scores_are_numbers, 0, (int)COUNT(UNITS));
 
     TCase *barriers = tcase_create("barriers");
     tcase_set_timeout(barriers, 0);
