@@ -54,6 +54,10 @@ static bool read_words(attend_request *r, const options *given, failure *f)
         !read_word(&r->precision, given, OPTION_PRECISION, PRECISIONS, f) ||
         !read_word(&stage, given, OPTION_STAGE, STAGES, f))
         return false;
+    if (r->precision == CLATTN_PRECISION_STORAGE && r->dtype == CLATTN_F32)
+        return fail(f,
+            "--precision storage needs --dtype f16 or bf16: there is nothing to "
+            "round to in f32");
     const char *kernel = given->value[OPTION_KERNEL];
     if (kernel && !value_kernel(OPTION_KERNEL, kernel, f))
         return false;

@@ -81,6 +81,11 @@ static bool read_common(bench_case *c, const options *given, failure *f)
         !read_word(&c->mask, given, OPTION_MASK, MASKS, f) ||
         !read_window(c, given->value[OPTION_WINDOW], f))
         return false;
+    if (c->precision == CLATTN_PRECISION_STORAGE && c->dtype != CLATTN_F16 &&
+        c->dtype != CLATTN_BF16)
+        return fail(f,
+            "--precision storage needs --dtype f16 or bf16: there is nothing to "
+            "round to in f32");
     return !heads ||
            value_size(&c->Hkv, OPTION_HEADS_KV, heads, 1, INT32_MAX, f);
 }

@@ -56,6 +56,8 @@ static const struct refusal {
     {{ATTEND, "--sinks", "1,,2"}, {"--sinks 1,,2", "comma list"}},
     {{ATTEND, "--sinks", "1,nan"}, {"--sinks 1,nan", "finite numbers"}},
     {{ATTEND, "--dtype", "f64"}, {"--dtype f64", "f32 or f16 or bf16"}},
+    {{ATTEND, "--precision", "storage"},
+        {"--precision storage needs --dtype f16 or bf16"}},
     {{ATTEND, "--precision", "f16"}, {"--precision f16", "f32 or storage"}},
     {{ATTEND, "--stage", "raw", "--scores", "s"},
         {"--stage raw", "scaled or capped or masked or weights"}},

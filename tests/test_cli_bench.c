@@ -34,6 +34,8 @@ static const struct refused_case {
         "--dtype f64 is not allowed, only f32 or f16 or bf16"},
     {"unknown precision", {"--shape", "1,1,1,1", "--precision", "f16"},
         "--precision f16 is not allowed, only f32 or storage"},
+    {"rounding to f32", {"--shape", "1,1,1,1", "--precision", "storage"},
+        "--precision storage needs --dtype f16 or bf16"},
     {"unknown mask", {"--shape", "1,1,1,1", "--mask", "f16"}, "--mask f16"},
     {"half a window", {"--shape", "1,1,1,1", "--window", "3"},
         "--window 3 is not L,R"},
