@@ -38,8 +38,6 @@ static bool read_words(attend_request *r, const options *given, failure *f)
         {"auto", 0}, {"materialised", 1}, {"fused", 1}, {NULL, 0}};
     static const value_word DTYPES[] = {{"f32", CLATTN_F32},
         {"f16", CLATTN_F16}, {"bf16", CLATTN_BF16}, {NULL, 0}};
-    static const value_word PRECISIONS[] = {{"f32", CLATTN_PRECISION_F32},
-        {"storage", CLATTN_PRECISION_STORAGE}, {NULL, 0}};
     static const value_word STAGES[] = {{"scaled", CLATTN_RETURN_SCALED},
         {"capped", CLATTN_RETURN_CAPPED}, {"masked", CLATTN_RETURN_SCORES},
         {"weights", CLATTN_RETURN_WEIGHTS}, {NULL, 0}};
@@ -47,17 +45,13 @@ static bool read_words(attend_request *r, const options *given, failure *f)
     int32_t named = 0;
     int32_t stage = CLATTN_RETURN_SCORES;
     r->dtype = CLATTN_F32;
-    r->precision = CLATTN_PRECISION_F32;
     if (!read_word(&layout, given, OPTION_LAYOUT, LAYOUTS, f) ||
         !read_word(&named, given, OPTION_PATH, PATHS, f) ||
         !read_word(&r->dtype, given, OPTION_DTYPE, DTYPES, f) ||
-        !read_word(&r->precision, given, OPTION_PRECISION, PRECISIONS, f) ||
+        !value_precision(
+            &r->precision, given->value[OPTION_PRECISION], r->dtype, f) ||
         !read_word(&stage, given, OPTION_STAGE, STAGES, f))
         return false;
-    if (r->precision == CLATTN_PRECISION_STORAGE && r->dtype == CLATTN_F32)
-        return fail(f,
-            "--precision storage needs --dtype f16 or bf16: there is nothing to "
-            "round to in f32");
     const char *kernel = given->value[OPTION_KERNEL];
     if (kernel && !value_kernel(OPTION_KERNEL, kernel, f))
         return false;

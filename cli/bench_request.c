@@ -66,8 +66,6 @@ static bool read_common(bench_case *c, const options *given, failure *f)
 {
     static const value_word DTYPES[] = {{"f32", CLATTN_F32},
         {"f16", CLATTN_F16}, {"bf16", CLATTN_BF16}, {NULL, 0}};
-    static const value_word PRECISIONS[] = {{"f32", CLATTN_PRECISION_F32},
-        {"storage", CLATTN_PRECISION_STORAGE}, {NULL, 0}};
     static const value_word MASKS[] = {
         {"bool", CLATTN_BOOL}, {"f32", CLATTN_F32}, {NULL, 0}};
     const char *heads = given->value[OPTION_HEADS_KV];
@@ -77,15 +75,11 @@ static bool read_common(bench_case *c, const options *given, failure *f)
     if (c->kernel && !value_kernel(OPTION_KERNEL, c->kernel, f))
         return false;
     if (!read_word(&c->dtype, given, OPTION_DTYPE, DTYPES, f) ||
-        !read_word(&c->precision, given, OPTION_PRECISION, PRECISIONS, f) ||
+        !value_precision(
+            &c->precision, given->value[OPTION_PRECISION], c->dtype, f) ||
         !read_word(&c->mask, given, OPTION_MASK, MASKS, f) ||
         !read_window(c, given->value[OPTION_WINDOW], f))
         return false;
-    if (c->precision == CLATTN_PRECISION_STORAGE && c->dtype != CLATTN_F16 &&
-        c->dtype != CLATTN_BF16)
-        return fail(f,
-            "--precision storage needs --dtype f16 or bf16: there is nothing to "
-            "round to in f32");
     return !heads ||
            value_size(&c->Hkv, OPTION_HEADS_KV, heads, 1, INT32_MAX, f);
 }

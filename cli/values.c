@@ -96,9 +96,23 @@ bool value_one_of(int32_t *to, option_id id, const char *text,
         f, "%s %s is not allowed, only %s", option_name(id), text, list);
 }
 
+bool value_precision(int32_t *to, const char *text, int32_t dtype, failure *f)
+{
+    static const value_word PRECISIONS[] = {{"f32", CLATTN_PRECISION_F32},
+        {"storage", CLATTN_PRECISION_STORAGE}, {NULL, 0}};
+    *to = CLATTN_PRECISION_F32;
+    if (text && !value_one_of(to, OPTION_PRECISION, text, PRECISIONS, f))
+        return false;
+    return *to == CLATTN_PRECISION_F32 || dtype == CLATTN_F16 ||
+           dtype == CLATTN_BF16 ||
+           fail(f,
+               "--precision storage needs --dtype f16 or bf16: there is nothing "
+               "to round to in f32");
+}
+
 bool value_kernel(option_id id, const char *text, failure *f)
 {
-    char list[300] = "fused or materialised";
+    char list[1000] = "fused or materialised";
     const char *name = NULL;
     if (strcmp(text, "fused") == 0 || strcmp(text, "materialised") == 0)
         return true;

@@ -31,6 +31,9 @@ typedef struct value_word {
 bool value_one_of(int32_t *to, option_id id, const char *text,
     const value_word *table, failure *f);
 
+/* The value of --precision, NULL: f32, for tensors of this clattn_dtype. */
+bool value_precision(int32_t *to, const char *text, int32_t dtype, failure *f);
+
 /* A path of kernels, or the name of one of the library's. */
 bool value_kernel(option_id id, const char *text, failure *f);
 
