@@ -64,7 +64,7 @@ INLINE void final_block(V *s_t, const V *top, const V *inverse, float unit,
     UNROLL
     for (int v = 0; v < NV; ++v)
         base[v] = top[v] == -INFINITY ? (V)(0.0f) : top[v];
-    unit = unit_below(s_t, base, unit, n, 0);
+    settle_vast(s_t, base, unit, n, 0);
     for (int j = 0; j < n; ++j)
         UNROLL
         for (int v = 0; v < NV; ++v) {
