@@ -153,12 +153,13 @@ static bool is_release(enum shim_point point)
     return strncmp(shim_name(point), "clRelease", strlen("clRelease")) == 0;
 }
 
-/* Some of these: texts of the device are for the summary alone, and jansson
-   does without /dev/urandom. */
+/* Some of these: texts of the device are for the summary alone, a platform that
+   does not list its devices matters if it has the only one, and jansson does
+   without /dev/urandom. */
 static bool may_go_unsaid(enum shim_point point)
 {
     return point == SHIM_clGetDeviceInfo || point == SHIM_clGetPlatformInfo ||
-           point == SHIM_open;
+           point == SHIM_clGetDeviceIDs || point == SHIM_open;
 }
 
 static size_t walked, harmless, unsaid;
@@ -222,7 +223,9 @@ START_TEST(each_failure_is_said_and_leaves_whole_files_or_none)
         points += undisturbed.calls[p] > 0;
         take_point((enum shim_point)p, undisturbed.calls[p]);
     }
-    ck_assert_msg(unsaid <= 4, "%zu failures went unsaid", unsaid);
+    /* A platform is asked for its devices twice if it has any. */
+    ck_assert_msg(unsaid <= 2 * undisturbed.calls[SHIM_clGetDeviceIDs],
+        "%zu failures went unsaid", unsaid);
     printf("clattn run: %zu entry points, %zu failures, %zu of them harmless\n",
         points, walked, harmless);
     ck_assert_uint_gt(walked, 200);
