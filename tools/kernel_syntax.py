@@ -15,7 +15,8 @@ TOKEN = re.compile(rf"""
   | (?P<directive>\#(?:[^\n\\]|\\.|\\\n)*)
   | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
   | (?P<name>[A-Za-z_]\w*)
-  | (?P<number>0[xX][\da-fA-F]+[uUlL]*
+  | (?P<number>0[xX][\da-fA-F.]+[pP][+-]?\d+[fF]?
+             |0[xX][\da-fA-F]+[uUlL]*
              |(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[fFuUlLhH]*)
   | (?P<mark>{MARKS})
 """, re.VERBOSE | re.DOTALL)
