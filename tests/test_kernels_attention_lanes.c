@@ -58,6 +58,14 @@ START_TEST(equal_scores_give_the_mean_of_the_values)
 }
 END_TEST
 
+START_TEST(of_vast_scores_only_the_best_count)
+{
+    fused p;
+    fused_create(&p, &CASES[0], &SHAPES[_i], false);
+    fused_check_vast(&p);
+}
+END_TEST
+
 /* Buffers without guard zones, for drivers that watch bounds and races. */
 START_TEST(nothing_beyond_the_ends_is_touched)
 {
@@ -79,6 +87,8 @@ int main(void)
         FUSED_NAN_WAYS * shapes);
     tcase_add_loop_test(
         properties, equal_scores_give_the_mean_of_the_values, 0, shapes);
+    tcase_add_loop_test(
+        properties, of_vast_scores_only_the_best_count, 0, shapes);
 
     TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, 2 * n);

@@ -120,7 +120,8 @@ END_TEST
 /* ---- Properties -------------------------------------------------------------- */
 
 enum {
-    CAUSAL = 5 /* in CASES: row i sees keys up to i + 2 */
+    ALIGNED = 1, /* in CASES: whole blocks, which no rule reads */
+    CAUSAL = 5   /* row i sees keys up to i + 2 */
 };
 
 START_TEST(nan_reaches_the_rows_that_see_it_and_no_other)
@@ -130,6 +131,14 @@ START_TEST(nan_reaches_the_rows_that_see_it_and_no_other)
     fused_create_unit(&clean, &CASES[CAUSAL], unit);
     fused_create_unit(&bad, &CASES[CAUSAL], unit);
     fused_check_nan(&clean, &bad, _i / (int)COUNT(SHAPES));
+}
+END_TEST
+
+START_TEST(of_vast_scores_only_the_best_count)
+{
+    fused p;
+    fused_create_unit(&p, &CASES[ALIGNED], &SHAPES[_i]);
+    fused_check_vast(&p);
 }
 END_TEST
 
@@ -163,6 +172,8 @@ int main(void)
     tcase_add_loop_test(properties,
         nan_reaches_the_rows_that_see_it_and_no_other, 0,
         FUSED_NAN_WAYS * shapes);
+    tcase_add_loop_test(
+        properties, of_vast_scores_only_the_best_count, 0, shapes);
 
     TCase *tiny = cases("tiny");
     tcase_add_loop_test(

@@ -74,6 +74,14 @@ START_TEST(equal_scores_give_the_mean_of_the_values)
 }
 END_TEST
 
+START_TEST(of_vast_scores_only_the_best_count)
+{
+    fused p;
+    fused_create_simt(&p, &CASES[0], &TILES[_i]);
+    fused_check_vast(&p);
+}
+END_TEST
+
 /* Buffers without guard zones, for drivers that watch bounds and races. */
 START_TEST(nothing_beyond_the_ends_is_touched)
 {
@@ -94,6 +102,8 @@ int main(void)
         FUSED_NAN_WAYS * tiles);
     tcase_add_loop_test(
         properties, equal_scores_give_the_mean_of_the_values, 0, tiles);
+    tcase_add_loop_test(
+        properties, of_vast_scores_only_the_best_count, 0, tiles);
 
     TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);

@@ -94,6 +94,14 @@ START_TEST(nan_in_a_query_stays_in_its_row)
 }
 END_TEST
 
+START_TEST(of_vast_scores_only_the_best_count)
+{
+    fused p;
+    fused_create(&p, &CASES[0], &SHAPES[_i], true);
+    fused_check_vast(&p);
+}
+END_TEST
+
 /* Buffers without guard zones, for drivers that watch bounds and races. */
 START_TEST(nothing_beyond_the_ends_is_touched)
 {
@@ -112,6 +120,8 @@ int main(void)
     tcase_add_loop_test(
         properties, weights_of_a_row_sum_to_1_and_make_out, 0, shapes);
     tcase_add_loop_test(properties, nan_in_a_query_stays_in_its_row, 0, shapes);
+    tcase_add_loop_test(
+        properties, of_vast_scores_only_the_best_count, 0, shapes);
 
     TCase *tiny = opencl_cases("tiny", 300);
     tcase_add_loop_test(tiny, nothing_beyond_the_ends_is_touched, 0, n);

@@ -144,7 +144,11 @@ enum {
    rows from 29 on NaN, and changes no bit of the others. */
 void fused_check_nan(fused *clean, fused *bad, int way);
 
-/* With q of 0, out is the mean of the values that row i sees: up to i + 2. */
+/* With q of 0, out is the mean of the values that a row sees. */
 void fused_check_mean(fused *p);
+
+/* With scores that lie millions apart, out is the mean of the values whose keys
+   score best of those that a row sees. */
+void fused_check_vast(fused *p);
 
 #endif
