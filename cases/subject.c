@@ -137,10 +137,8 @@ enum subject_outcome subject_run(
 }
 
 enum subject_outcome subject_repeat(
-    subject *s, const char *row, size_t times, char why[ARENA_TEXT])
+    subject *s, const char *row, size_t n, char why[ARENA_TEXT])
 {
-    enum subject_outcome outcome = run_first(s, way_of(0), row, why);
-    for (size_t n = 1; n < times && outcome == SUBJECT_RIGHT; ++n)
-        outcome = run_again(s, way_of(n), why);
-    return outcome;
+    return n == 0 ? run_first(s, way_of(n), row, why)
+                  : run_again(s, way_of(n), why);
 }

@@ -60,9 +60,10 @@ void subject_destroy(subject *s);
 enum subject_outcome subject_run(
     subject *s, const char *row, char why[ARENA_TEXT]);
 
-/* The same with buffers, `times` times; all must leave the same bits. */
+/* The n-th run with buffers: the first, 0, leaves the bits that all others must
+   leave. */
 enum subject_outcome subject_repeat(
-    subject *s, const char *row, size_t times, char why[ARENA_TEXT]);
+    subject *s, const char *row, size_t n, char why[ARENA_TEXT]);
 
 /* ---- Attention that a row gets wrong ------------------------------------ */
 

@@ -119,7 +119,9 @@ START_TEST(every_fault_of_a_repeated_call_is_found_and_ends_it)
     call.wrong = row->wrong;
     call.changes = row->changes;
     call.runs = 0;
-    const enum subject_outcome got = subject_repeat(&s, "a row", 5, why);
+    enum subject_outcome got = SUBJECT_RIGHT;
+    for (size_t n = 0; n < 5 && got == SUBJECT_RIGHT; ++n)
+        got = subject_repeat(&s, "a row", n, why);
     ck_assert_msg(got == row->want && strstr(why, row->why) != NULL,
         "%s: outcome %d: %s", row->about, (int)got, why);
     ck_assert_msg(
