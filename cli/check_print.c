@@ -218,6 +218,12 @@ static void print_time(sheet *s, const check_report *report, size_t i)
     sheet_cell(s, 6, "%s", r->time.noisy ? "noisy" : "");
 }
 
+/* A simulator makes a few MFLOP/s. */
+static int decimals(double giga)
+{
+    return giga < 1.0 ? 5 : 1;
+}
+
 static bool print_speed(sheet *s, const check_report *report)
 {
     char text[SHEET_CELL];
@@ -227,8 +233,9 @@ static bool print_speed(sheet *s, const check_report *report)
         sheet_say(s, text);
         return true;
     }
-    snprintf(text, sizeof text, "Peak %.1f GFLOP/s, memory read at %.1f GB/s.",
-        report->speed.peak, report->bandwidth);
+    const double peak = report->speed.peak, bandwidth = report->bandwidth;
+    snprintf(text, sizeof text, "Peak %.*f GFLOP/s, memory read at %.*f GB/s.",
+        decimals(peak), peak, decimals(bandwidth), bandwidth);
     sheet_say(s, text);
     sheet_begin(s, "case|B,H,Lq,Lk,D|row|ms|share of peak|share of bandwidth|");
     for (size_t i = 0; i < report->speed.count; i++)
