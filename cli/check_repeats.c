@@ -58,19 +58,26 @@ static bool repeat_on(
     return true;
 }
 
+/* Without time for a row there is no need of the reference either. */
 static bool repeat_shape(
     const check_run *run, const turns *t, size_t shape, failure *f)
 {
     const attention_case c = attention_race_at(shape);
     clattn_error error;
     subject s;
-    bool done =
-        library_ok(subject_attention(&s, run->at, &c, &error), &error, f);
-    for (size_t row = 1; done && row < check_row_count(); row++)
-        if (check_is_built(run->report, row) &&
-            check_has_time(run, CHECK_REPEATS, t->begin))
-            done = repeat_on(run, &s, row, turn_end(t, shape, row), f);
-    subject_destroy(&s);
+    bool made = false, done = true;
+    for (size_t row = 1; done && row < check_row_count(); row++) {
+        if (!check_is_built(run->report, row) ||
+            !check_has_time(run, CHECK_REPEATS, t->begin))
+            continue;
+        if (!made)
+            done = library_ok(
+                subject_attention(&s, run->at, &c, &error), &error, f);
+        made = true;
+        done = done && repeat_on(run, &s, row, turn_end(t, shape, row), f);
+    }
+    if (made)
+        subject_destroy(&s);
     return done;
 }
 
