@@ -153,16 +153,22 @@ static bool is_release(enum shim_point point)
     return strncmp(shim_name(point), "clRelease", strlen("clRelease")) == 0;
 }
 
+/* A platform is asked for its devices twice if it has any. */
+enum {
+    ONE_PLATFORM = 2
+};
+
+static size_t walked, harmless, unsaid, asked_for_devices;
+
 /* Some of these: texts of the device are for the summary alone, a platform that
-   does not list its devices matters if it has the only one, and jansson does
+   does not list its devices matters if there is no other, and jansson does
    without /dev/urandom. */
 static bool may_go_unsaid(enum shim_point point)
 {
     return point == SHIM_clGetDeviceInfo || point == SHIM_clGetPlatformInfo ||
-           point == SHIM_clGetDeviceIDs || point == SHIM_open;
+           (point == SHIM_clGetDeviceIDs && asked_for_devices > ONE_PLATFORM) ||
+           point == SHIM_open;
 }
-
-static size_t walked, harmless, unsaid;
 
 static void judge(enum shim_point point, const report *r, const char *when)
 {
@@ -219,12 +225,12 @@ START_TEST(each_failure_is_said_and_leaves_whole_files_or_none)
     make_inputs();
     run(&undisturbed, SHIM_malloc, 0, 0);
     take_outputs("undisturbed");
+    asked_for_devices = undisturbed.calls[SHIM_clGetDeviceIDs];
     for (int p = 0; p < SHIM_POINTS; ++p) {
         points += undisturbed.calls[p] > 0;
         take_point((enum shim_point)p, undisturbed.calls[p]);
     }
-    /* A platform is asked for its devices twice if it has any. */
-    ck_assert_msg(unsaid <= 2 * undisturbed.calls[SHIM_clGetDeviceIDs],
+    ck_assert_msg(unsaid <= 4 * asked_for_devices / ONE_PLATFORM,
         "%zu failures went unsaid", unsaid);
     printf("clattn run: %zu entry points, %zu failures, %zu of them harmless\n",
         points, walked, harmless);
