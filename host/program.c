@@ -102,10 +102,15 @@ static char *read_log(cl_program program, cl_device_id device)
     return log;
 }
 
+static bool names_an_error(const char *log)
+{
+    return log && strstr(log, "error");
+}
+
 /* The first line of a log that says error, else its first line, cut. */
 static void first_error(char *text, size_t capacity, const char *log)
 {
-    const char *at = log ? strstr(log, "error") : NULL;
+    const char *at = names_an_error(log) ? strstr(log, "error") : NULL;
     while (at && at > log && at[-1] != '\n')
         --at;
     if (!at)
@@ -122,16 +127,14 @@ static bool is_about_the_kernel(cl_int code)
            code == CL_COMPILER_NOT_AVAILABLE;
 }
 
-static clattn_status build_failed(clattn_context *ctx, cl_program program,
+/* `log` becomes the cache's. */
+static clattn_status build_failed(clattn_context *ctx, char *log,
     const kernel_need *need, cl_int code, clattn_error *error)
 {
-    if (!is_about_the_kernel(code))
-        return error_check_cl(error, code, "clBuildProgram");
-    char *log = read_log(program, ctx->device);
     char line[201];
     first_error(line, sizeof line, log);
     const char *hint =
-        log && strstr(log, "error") ? "" : hint_no_build(ctx->facts.platform);
+        names_an_error(log) ? "" : hint_no_build(ctx->facts.platform);
     /* The options are long, and at the end, where a message is cut. */
     error_set(error, CLATTN_BUILD_FAILED,
         "%s.cl did not compile on %.60s: clBuildProgram failed: %s (%d)"
@@ -155,22 +158,47 @@ typedef struct kernel_recipe {
     char *key; /* under which the program is kept; NULL: it is not */
 } kernel_recipe;
 
+/*
+ * A compiler that takes no kernel says what is wrong with it.  PoCL 3.1 may also
+ * fail without a word where other processes build the same at that moment, each
+ * removing the file that another has just written: then its files are there the
+ * next time.  So one that names no error is asked once more.
+ */
+static cl_int build(cl_program program, clattn_context *ctx,
+    const kernel_recipe *recipe, char **log)
+{
+    cl_int code = CL_SUCCESS;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        code = clBuildProgram(
+            program, 1, &ctx->device, recipe->options, NULL, NULL);
+        if (!is_about_the_kernel(code))
+            break;
+        free(*log);
+        *log = read_log(program, ctx->device);
+        if (code != CL_BUILD_PROGRAM_FAILURE || names_an_error(*log))
+            break;
+    }
+    return code;
+}
+
 static clattn_status build_program(cl_program *out, clattn_context *ctx,
     const kernel_recipe *recipe, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
     cl_int code = CL_SUCCESS;
+    char *log = NULL;
     const char *text = recipe->source;
     cl_program program =
         clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &code);
 
     TRY(error_check_cl(error, code, "clCreateProgramWithSource"));
-    code =
-        clBuildProgram(program, 1, &ctx->device, recipe->options, NULL, NULL);
-    if (code != CL_SUCCESS) {
-        status = build_failed(ctx, program, recipe->need, code, error);
+    code = build(program, ctx, recipe, &log);
+    if (is_about_the_kernel(code)) {
+        status = build_failed(ctx, log, recipe->need, code, error);
+        log = NULL;
         goto cleanup;
     }
+    TRY(error_check_cl(error, code, "clBuildProgram"));
     context_log(
         ctx, "built %s.cl with '%s'", recipe->need->name, recipe->options);
     *out = program;
@@ -179,6 +207,7 @@ static clattn_status build_program(cl_program *out, clattn_context *ctx,
 cleanup:
     if (program)
         clReleaseProgram(program);
+    free(log);
     return status;
 }
 

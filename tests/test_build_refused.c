@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_build_refused.c - what a caller is told when a driver's compiler takes no
- * kernel, by its log and without one, and that the next build may succeed.
+ * kernel, by its log and without one, and that the next build may succeed; and
+ * how often it is asked.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attention_trial.h"
@@ -81,6 +85,45 @@ START_TEST(a_build_that_fails_is_told_with_options_device_and_code)
 }
 END_TEST
 
+/* One that says nothing may have met another process: it is asked once more. */
+static const struct {
+    enum shim_compiler compiler;
+    size_t failing; /* the call that fails; 0: all do */
+    clattn_status status;
+    size_t calls;
+} ASKED[] = {
+    {SHIM_COMPILER_REAL, 1, CLATTN_OK, 2},
+    {SHIM_COMPILER_SILENT, 0, CLATTN_BUILD_FAILED, 2},
+    {SHIM_COMPILER_FAILS, 0, CLATTN_BUILD_FAILED, 1},
+};
+
+START_TEST(a_compiler_that_names_no_error_is_asked_twice)
+{
+    clattn_error error;
+    clattn_plan *plan = NULL;
+    clattn_context *ctx = NULL;
+    clattn_linear product;
+    clattn_linear_init(&product, sizeof product);
+    product.rows = product.n_in = product.n_out = 1;
+    product.dtype = CLATTN_F32;
+    product.weight_order = CLATTN_IN_OUT;
+    product.kernel = "tiled4";
+    setenv("CLATTN_CACHE", "0", 1);
+    ck_assert_int_eq(clattn_context_create(&ctx, NULL, NULL), CLATTN_OK);
+    unsetenv("CLATTN_CACHE");
+    shim_compile(ASKED[_i].compiler);
+    shim_arm(SHIM_clBuildProgram, ASKED[_i].failing, CL_BUILD_PROGRAM_FAILURE);
+    ck_assert_msg(
+        clattn_linear_plan(&plan, ctx, &product, &error) == ASKED[_i].status,
+        "%s", error.message);
+    shim_disarm();
+    ck_assert_uint_eq(shim_calls(SHIM_clBuildProgram), ASKED[_i].calls);
+    shim_compile(SHIM_COMPILER_REAL);
+    clattn_plan_destroy(plan);
+    clattn_context_destroy(ctx);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("build refused");
@@ -89,6 +132,8 @@ int main(void)
     tcase_add_loop_test(t,
         a_build_that_fails_is_told_with_options_device_and_code, 0,
         (int)COUNT(REFUSALS));
+    tcase_add_loop_test(
+        t, a_compiler_that_names_no_error_is_asked_twice, 0, (int)COUNT(ASKED));
     Suite *suite = suite_create("build refused");
     suite_add_tcase(suite, t);
     return suite_main(suite, 1);
