@@ -257,6 +257,7 @@ INLINE void look_for_nonfinite(__local const float *v_tile,
 INLINE void add_seen_rows(
     float o[RM][ON], __local const float *p_own, __local const float *v_own)
 {
+    IN_ORDER
     NO_UNROLL
     for (int key = 0; key < KC; ++key) {
         float column[ON];
@@ -420,7 +421,7 @@ void attention_simt(__global out_element *out, __global float *lse,
             hidden = hidden_by(s);
         softmax_block(s, o, top, sum, told, &own);
         if (guarded)
-            mark_hidden(s, &hidden);
+            mark_hidden(s, hidden);
         tell_weights(tiles, s, &p, &at, &here, &own);
         sum_block(o, tiles, v_tile, v + j * p.v.row, p.v.row, &whole, &here,
             guarded, &dirty, &own);

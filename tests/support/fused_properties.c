@@ -35,7 +35,7 @@ void fused_check_nan(fused *clean, fused *bad, int way)
         ck_assert_msg(
             i < 29 ? memcmp(one, other, bytes) == 0
                    : way == 1 || (!isfinite(other[2]) && !isfinite(other[3])),
-            "%s: row %zu is %g, %g, and %g, %g without", bad->text, i,
+            "%s: row %zu is %.9g, %.9g, and %.9g, %.9g without", bad->text, i,
             (double)other[2], (double)other[3], (double)one[2], (double)one[3]);
     }
     fused_destroy(clean);
