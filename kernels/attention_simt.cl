@@ -258,7 +258,6 @@ INLINE void add_seen_rows(
     float o[RM][ON], __local const float *p_own, __local const float *v_own)
 {
     IN_ORDER
-    NO_UNROLL
     for (int key = 0; key < KC; ++key) {
         float column[ON];
         read_columns(column, v_own + key * V_STRIDE);
