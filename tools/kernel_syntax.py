@@ -33,7 +33,7 @@ PRECEDENCE = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6,
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=",
                ">>="}
 # A macro that defines a function.
-MAKER = re.compile(r"#\s*define\s+\w+\([^)]*\)(?=[\s\\]*static\b)")
+MAKER = re.compile(r"#\s*define\s+\w+\([^)]*\)(?=[\s\\]*(?:static|INLINE)\b)")
 
 
 class Token:
