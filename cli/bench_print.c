@@ -10,6 +10,7 @@
 
 #include "json_text.h"
 #include "judge_goals.h"
+#include "text.h"
 
 /* An enqueue may cost the host so much more than its launches alone. */
 static const double ENQUEUE_GOAL_US = 10.0;
@@ -85,8 +86,11 @@ void bench_print_table(FILE *to, const bench_place *place,
     const bench_case *cases, const bench_report *report)
 {
     const int width = column_of(cases, report->count);
-    fprintf(to, "device    %s\ndriver    %s\ncommit    %s\n", place->device,
-        place->driver, place->commit);
+    fputs("device    ", to);
+    text_put(to, place->device);
+    fputs("\ndriver    ", to);
+    text_put(to, place->driver);
+    fprintf(to, "\ncommit    %s\n", place->commit);
     fprintf(to, "peak      %.1f GFLOP/s\n\n", report->peak);
     fprintf(to, "%-*s  %-16s %9s %9s %9s %8s\n", width, "case", "kernel", "ms",
         "least ms", "GFLOP/s", "share");

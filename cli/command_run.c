@@ -222,7 +222,9 @@ static bool show_results(const request *r, work *w, failure *f)
 static void print_layer(const request *r, const model_layer *m)
 {
     static const char *const NAMES[MODEL_PARTS] = {"q", "k", "v", "o"};
-    printf("layer     %s%s", m->prefix, m->prefix[0] ? " of " : "");
+    fputs("layer     ", stdout);
+    text_put(stdout, m->prefix);
+    fputs(m->prefix[0] ? " of " : "", stdout);
     text_put(stdout, r->model.path);
     printf(": width %zu, %zu head%s of %zu", m->E, m->Hq, m->Hq == 1 ? "" : "s",
         m->D);

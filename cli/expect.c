@@ -10,6 +10,7 @@
 
 #include <clattn/clattn.h>
 
+#include "text.h"
 #include "values.h"
 
 bool expectation_parse(expectation *e, const options *given, failure *f)
@@ -106,6 +107,13 @@ static void print_index(
     snprintf(text + used, bytes - used, ")");
 }
 
+static void print_path(FILE *to, const expectation *e)
+{
+    fputs("expected  ", to);
+    text_put(to, e->path);
+    fputs(": ", to);
+}
+
 bool expectation_check(
     const expectation *e, const npy_array *result, FILE *to, failure *f)
 {
@@ -114,16 +122,20 @@ bool expectation_check(
     if (!e->path)
         return true;
     if (e->count == 0) {
-        if (to)
-            fprintf(to, "expected  %s: no elements to compare\n", e->path);
+        if (to) {
+            print_path(to, e);
+            fprintf(to, "no elements to compare\n");
+        }
         return true;
     }
     const size_t worst = find_worst(e, values);
     const double got = (double)values[worst];
     const double d = difference(got, e->values[worst]);
-    if (to)
-        fprintf(to, "expected  %s: largest difference %.2g, allowed %.2g\n",
-            e->path, d, (double)e->tolerance);
+    if (to) {
+        print_path(to, e);
+        fprintf(to, "largest difference %.2g, allowed %.2g\n", d,
+            (double)e->tolerance);
+    }
     if (d <= (double)e->tolerance)
         return true;
     print_index(where, sizeof where, result, worst);

@@ -192,8 +192,9 @@ static void print_bar(
         "\u258c", "\u258b", "\u258a", "\u2589"};
     const size_t parts = l->style.blocks ? 8 : 1;
     const double exact = share * (double)(l->layout.bar * parts);
+    const double most = (double)(room * parts);
     const size_t length =
-        smaller(isnan(share) ? 0 : (size_t)(exact + 0.5), room * parts);
+        isnan(share) ? 0 : (size_t)(fmax(fmin(exact, most), 0.0) + 0.5);
     const size_t whole = length / parts, rest = length % parts;
     const bool colour = l->style.colour && length > 0;
     fputs(length > 0 || !last ? " " : "", to);

@@ -355,12 +355,15 @@ clattn_status clattn_device_count(size_t *count, clattn_error *error)
 {
     cl_device_id *ids = NULL;
     device_facts *facts = NULL;
+    size_t found = 0;
     passed_over passed;
     error_none(error);
     if (!count)
         return error_set(error, CLATTN_INVALID, "count is NULL");
     const clattn_status status =
-        device_list(&ids, &facts, count, &passed, error);
+        device_list(&ids, &facts, &found, &passed, error);
+    if (status == CLATTN_OK)
+        *count = found;
     free(ids);
     free(facts);
     return status;

@@ -207,9 +207,16 @@ static cl_int launch(bench *b, const built_kernel *built, size_t items,
     return code;
 }
 
-/* keeps: whether the verdict may outlive the plan. */
-static clattn_status run(char why[TRUST_WHY], bool *keeps, clattn_context *ctx,
-    const unit_trial *trial, const built_kernel *built, clattn_error *error)
+/* What a verdict holds for. */
+enum life {
+    FOR_THE_PLAN,
+    FOR_THE_CONTEXT,
+    FOR_THE_DRIVER
+};
+
+static clattn_status run(char why[TRUST_WHY], enum life *life,
+    clattn_context *ctx, const unit_trial *trial, const built_kernel *built,
+    clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
     const size_t count = in_count(trial->rows);
@@ -230,7 +237,7 @@ static clattn_status run(char why[TRUST_WHY], bool *keeps, clattn_context *ctx,
         got[n] = 0.5f; /* that no result is */
     TRY(bench_open(&b, ctx, in, count * sizeof *in, got, out_bytes, error));
     const cl_int code = launch(&b, built, trial->items, got, out_bytes);
-    *keeps = code == CL_SUCCESS;
+    *life = code == CL_SUCCESS ? FOR_THE_DRIVER : FOR_THE_PLAN;
     if (code == CL_SUCCESS)
         judge(why, &p, got);
     else
@@ -253,15 +260,18 @@ static void say_refused(char why[TRUST_WHY], const clattn_error *error)
         end ? end + strlen("clBuildProgram failed: ") : error->message);
 }
 
-static clattn_status try_unit(char why[TRUST_WHY], bool *keeps,
+/* A compiler that names no error may have lacked something else than the unit. */
+static clattn_status try_unit(char why[TRUST_WHY], enum life *life,
     clattn_context *ctx, const unit_trial *trial, clattn_error *error)
 {
     const built_kernel *built = NULL;
     clattn_error own;
     const clattn_status status = program_get(&built, ctx, &trial->kernel, &own);
-    *keeps = true;
+    *life = FOR_THE_DRIVER;
     if (status == CLATTN_BUILD_FAILED) {
         say_refused(why, &own);
+        if (!strstr(why, "error"))
+            *life = FOR_THE_CONTEXT;
         return CLATTN_OK;
     }
     if (status != CLATTN_OK)
@@ -272,7 +282,7 @@ static clattn_status try_unit(char why[TRUST_WHY], bool *keeps,
             trial->items, built->max_group);
         return CLATTN_OK;
     }
-    return run(why, keeps, ctx, trial, built, error);
+    return run(why, life, ctx, trial, built, error);
 }
 
 /* ---- Verdicts ------------------------------------------------------------------ */
@@ -293,18 +303,18 @@ static clattn_status find_out(char why[TRUST_WHY], clattn_context *ctx,
     const unit_trial *trial, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    bool keeps = false;
+    enum life life = FOR_THE_PLAN;
     char *key = key_of(ctx, &trial->kernel);
     if (!binary_recall(ctx, key, why, TRUST_WHY)) {
-        TRY(try_unit(why, &keeps, ctx, trial, error));
-        if (keeps)
+        TRY(try_unit(why, &life, ctx, trial, error));
+        if (life == FOR_THE_DRIVER)
             binary_note(ctx, key, why);
     } else {
-        keeps = true;
+        life = FOR_THE_DRIVER;
     }
     context_log(ctx, "%s.cl with '%s': %s", trial->kernel.name,
         trial->kernel.options, why[0] != '\0' ? why : "right");
-    if (keeps)
+    if (life != FOR_THE_PLAN)
         add(ctx->trust, &trial->kernel, why);
 
 cleanup:

@@ -105,6 +105,24 @@ START_TEST(block_bars_show_eighths)
 }
 END_TEST
 
+/* More than the whole fills the bar, and no more. */
+START_TEST(bars_end_where_their_room_does)
+{
+    static char *const one[] = {"a"};
+    static const struct {
+        float weight;
+        const char *line;
+    } BARS[] = {{1.0f, "  0 a  a 1.00 ##########\n"},
+        {INFINITY, "  0 a  a inf ##########\n"}};
+    const words names = {1, (char **)(void *)one};
+    const reading r = {1, 1, &BARS[_i].weight, &names, &names, "t"};
+    char *text = shown(&r, PLAIN);
+    ck_assert_msg(strstr(text, BARS[_i].line) != NULL, "no line\n%sin\n%s",
+        BARS[_i].line, text);
+    free(text);
+}
+END_TEST
+
 /* ---- Any size ------------------------------------------------------------ */
 
 static const struct size_case {
@@ -400,6 +418,7 @@ int main(void)
     tcase_add_test(list, plain_text_is_exactly_this);
     tcase_add_test(list, colour_paints_the_same_words_and_numbers);
     tcase_add_loop_test(list, block_bars_show_eighths, 0, 8);
+    tcase_add_loop_test(list, bars_end_where_their_room_does, 0, 2);
     tcase_add_loop_test(
         list, no_line_is_wider_than_the_terminal, 0, (int)COUNT(SIZES));
     tcase_add_loop_test(list, every_word_has_a_line_with_what_it_reads_most, 0,

@@ -281,6 +281,27 @@ START_TEST(a_verdict_outlives_the_context)
 }
 END_TEST
 
+/* A compiler that says what is wrong will say so again; one that says nothing may
+   have lacked room. */
+START_TEST(a_build_that_fails_without_a_word_is_tried_by_the_next_context)
+{
+    char folder[SCRATCH_PATH];
+    setenv("XDG_CACHE_HOME", scratch_path(folder, _i ? "told" : "silent"), 1);
+    unsetenv("CLATTN_CACHE");
+    clattn_context *ctx = open_emulated(NULL);
+    shim_compile(_i ? SHIM_COMPILER_FAILS : SHIM_COMPILER_SILENT);
+    ck_assert_uint_eq(work_of_plan(ctx, 16).builds, _i ? 1 : 2);
+    ck_assert_uint_eq(work_of_plan(ctx, 16).builds, 0);
+    shim_compile(SHIM_COMPILER_REAL);
+    close_context(ctx);
+    ctx = open_emulated(NULL);
+    ck_assert_uint_eq(work_of_plan(ctx, 16).launches, _i ? 0 : 1);
+    close_context(ctx);
+    setenv("CLATTN_CACHE", "0", 1);
+    unsetenv("XDG_CACHE_HOME");
+}
+END_TEST
+
 int main(void)
 {
     TCase *units = tcase_create("units");
@@ -308,6 +329,8 @@ int main(void)
     tcase_set_timeout(memory, 0);
     tcase_add_loop_test(memory, a_verdict_is_found_once_in_a_context, 0, 2);
     tcase_add_loop_test(memory, a_verdict_outlives_the_context, 0, 2);
+    tcase_add_loop_test(memory,
+        a_build_that_fails_without_a_word_is_tried_by_the_next_context, 0, 2);
 
     Suite *suite = suite_create("trust");
     suite_add_tcase(suite, units);
