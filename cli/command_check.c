@@ -4,6 +4,7 @@
  * machine's device, driver and compiler.
  */
 #define _POSIX_C_SOURCE 200809L /* setenv */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include "commands.h"
 #include "onnx_folder.h"
 #include "output_file.h"
+#include "outputs.h"
 #include "session.h"
 #include "subject.h"
 #include "values.h"
@@ -116,6 +118,14 @@ static bool read_draw(request *r, const options *given, failure *f)
            fail(f, "--draw: kernel=%s is none of the library's rows", r->row);
 }
 
+/* JSON has the report's seed as a whole number with a sign. */
+static bool read_seed(uint64_t *seed, const char *text, failure *f)
+{
+    return value_uint64(seed, OPTION_SEED, text, f) &&
+           (*seed <= INT64_MAX ||
+               fail(f, "--seed %s is above %" PRId64, text, INT64_MAX));
+}
+
 static bool read_request(request *r, const options *given, failure *f)
 {
     static const option_id FULL_ALONE[] = {OPTION_FULL};
@@ -132,8 +142,7 @@ static bool read_request(request *r, const options *given, failure *f)
     };
     return options_exclude(given, OPTION_QUICK, FULL_ALONE, 1,
                "have no place together", f) &&
-           (!seed || value_uint64(&r->seed, OPTION_SEED, seed, f)) &&
-           read_draw(r, given, f);
+           (!seed || read_seed(&r->seed, seed, f)) && read_draw(r, given, f);
 }
 
 /* Before the work begins: what would be for nothing after it. */
@@ -188,11 +197,12 @@ static bool try_all(
 static bool write_markdown(
     const char *path, const check_report *report, failure *f)
 {
+    outputs all = {.count = 0};
     output_file *file = output_file_open(path, f);
     if (!file)
         return false;
     if (check_print(output_file_stream(file), true, report, f))
-        return output_file_commit(file, f);
+        return outputs_take(&all, file, f) && outputs_commit(&all, f);
     output_file_abandon(file);
     return false;
 }

@@ -54,6 +54,9 @@ static const struct message_case {
         "--draw: 'Hq=3' contradicts the rest of the line, with which Hq=2 is "
         "allowed"},
     {"a seed that is no number", {"--seed", "x"}, EXIT_WRONG_USE, "--seed x"},
+    {"a seed that no report holds", {"--seed", "9223372036854775808"},
+        EXIT_WRONG_USE,
+        "--seed 9223372036854775808 is above 9223372036854775807"},
     {"no such device", {"--device", "no such device"}, EXIT_FAILED,
         "no such device"},
     {"no such folder of cases", {"--onnx", "@none"}, EXIT_FAILED,
