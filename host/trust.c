@@ -303,14 +303,12 @@ static clattn_status find_out(char why[TRUST_WHY], clattn_context *ctx,
     const unit_trial *trial, clattn_error *error)
 {
     clattn_status status = CLATTN_OK;
-    enum life life = FOR_THE_PLAN;
+    enum life life = FOR_THE_DRIVER; /* if it is recalled */
     char *key = key_of(ctx, &trial->kernel);
     if (!binary_recall(ctx, key, why, TRUST_WHY)) {
         TRY(try_unit(why, &life, ctx, trial, error));
         if (life == FOR_THE_DRIVER)
             binary_note(ctx, key, why);
-    } else {
-        life = FOR_THE_DRIVER;
     }
     context_log(ctx, "%s.cl with '%s': %s", trial->kernel.name,
         trial->kernel.options, why[0] != '\0' ? why : "right");
